@@ -1,0 +1,54 @@
+/**
+ * A scenario after reading: every name resolved, every value in base units, nothing left to default.
+ */
+import type { ClusterSpec } from './cluster-spec.js';
+import type { ModelShape } from './model-shape.js';
+
+/** A choice from a registry with the options that its own schema accepted. */
+export interface Choice {
+  readonly policy: string;
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+export type WireFormat = 'bf16' | 'fp32' | 'fp8' | 'mxfp8' | 'mxfp4';
+
+export interface Scenario {
+  readonly name: string;
+  readonly seed: number;
+  readonly model: ModelShape;
+  readonly phase: 'prefill' | 'decode' | 'train';
+  readonly cluster: ClusterSpec;
+  readonly workload: {
+    readonly tokensPerRank: number;
+    /** Where tokens come from and how they lean; validated by workload's own schema. */
+    readonly options: Readonly<Record<string, unknown>>;
+  };
+  readonly routing: Choice;
+  readonly placement: Choice & {
+    /** Slots of every rank; null lets the policy take the smallest legal number. */
+    readonly slotsPerRank: number | null;
+    /** Steps between placements; 0 places once. */
+    readonly everySteps: number;
+  };
+  readonly dispatch: {
+    readonly kind: 'per-expert' | 'per-rank' | 'per-node';
+    readonly dispatchFormat: WireFormat;
+    readonly combineFormat: WireFormat;
+    /** Which replica a choice goes to when there are several. */
+    readonly replica: 'round-robin' | 'nearest';
+  };
+  readonly steps: number;
+  /** Layers of experts that are simulated, at most the model's own. */
+  readonly layers: number;
+  /** The network model that turns bytes into time: a name in network's registry. */
+  readonly time: { readonly network: string; readonly overlap: string };
+  /** The real run beside it; null for time only. */
+  readonly carry: {
+    readonly tokensPerRank: number;
+    readonly expertInnerSize: number;
+    readonly workers: number;
+    /** Steps that are carried, from the first. */
+    readonly steps: number;
+    readonly transport: 'inline' | 'thread' | 'redis';
+  } | null;
+}
