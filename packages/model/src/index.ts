@@ -1,1 +1,1 @@
-export {};
+export * from './parameters/index.js';
