@@ -1,0 +1,90 @@
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { RunFolder, RunFolderError, summarize } from '@epsim/results';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { sampleRecord, sampleScenario } from './sample.js';
+
+let place: string;
+beforeEach(() => {
+  place = mkdtempSync(join(tmpdir(), 'epsim-results-'));
+});
+afterEach(() => rmSync(place, { recursive: true }));
+
+const scenario = sampleScenario({ steps: 2 });
+const records = [
+  sampleRecord([8, 0, 0, 0], [8, 0], { step: 0 }),
+  sampleRecord([2, 2, 2, 2], [4, 4], { step: 1 }),
+];
+const finished = {
+  summary: summarize(scenario, records, { version: '0', paramCount: 1, activeParamCount: 1, notes: [] }),
+  scenarioYaml: 'name: sample\n',
+  rankTraffic: { rankCount: 2, bytes: Float64Array.of(1, 2.5, 3, 4) },
+  linkUse: [{ link: 'rank 0, up', tier: 'scale-up', bytes: 12, busyFraction: 1 / 3 }],
+  trace: '{"traceEvents":[]}',
+};
+
+function writeRun(dir: string, wallMs = 1): string {
+  const folder = RunFolder.create(dir);
+  for (const record of records) folder.appendRecord(record);
+  folder.finish({ ...finished, timings: { wallMs } });
+  return folder.dir;
+}
+
+describe('a run folder', () => {
+  test('reads back what was written, bit for bit', () => {
+    const run = RunFolder.read(writeRun(join(place, 'run')));
+    expect(run.summary).toEqual(finished.summary);
+    expect(run.records).toEqual(records);
+    expect(run.scenarioYaml).toBe(finished.scenarioYaml);
+    expect(run.rankTraffic).toEqual(finished.rankTraffic);
+    expect(run.linkUse).toEqual(finished.linkUse);
+    expect(run.expertLoad).toEqual(new Map([[0, Float64Array.of(10, 2, 2, 2)]]));
+    expect(run.timings).toEqual({ wallMs: 1 });
+  });
+
+  test('equal runs differ in nothing but timings.json', () => {
+    const [a, b] = [writeRun(join(place, 'a'), 1), writeRun(join(place, 'b'), 2)];
+    const differing = readdirSync(a).filter(
+      (file) => !readFileSync(join(a, file)).equals(readFileSync(join(b, file))),
+    );
+    expect(readdirSync(b)).toEqual(readdirSync(a));
+    expect(differing).toEqual(['timings.json']);
+  });
+
+  test('an interrupted run keeps every finished step, and a line that was cut off is left out', () => {
+    const dir = join(place, 'run');
+    RunFolder.create(dir).appendRecord(records[0]);
+    appendFileSync(join(dir, 'records.jsonl'), '{"step":1,"lay');
+    const run = RunFolder.read(dir);
+    expect(run.records).toEqual([records[0]]);
+    expect(run.summary).toBeNull();
+  });
+
+  test('a run that is there is never destroyed unasked', () => {
+    const dir = writeRun(join(place, 'run'));
+    writeFileSync(join(dir, 'notes.txt'), 'mine');
+    expect(() => RunFolder.create(dir)).toThrow(RunFolderError);
+    expect(() => RunFolder.create(dir)).toThrow(/a run is already there/);
+    expect(RunFolder.create(dir, 'number').dir).toBe(`${dir}-2`);
+    expect(RunFolder.create(dir, 'number').dir).toBe(`${dir}-3`);
+    expect(RunFolder.read(dir).summary).toEqual(finished.summary);
+    RunFolder.create(dir, 'replace').close();
+    expect(RunFolder.read(dir).records).toEqual([]);
+    expect(readdirSync(dir).sort()).toEqual(['notes.txt', 'records.jsonl']);
+  });
+
+  test('a folder that is no run and a file that is damaged are named', () => {
+    expect(() => RunFolder.read(place)).toThrow(/no records.jsonl here/);
+    const dir = writeRun(join(place, 'run'));
+    writeFileSync(join(dir, 'summary.json'), '{"scenario": 3}');
+    expect(() => RunFolder.read(dir)).toThrow(/summary.json: cannot be read/);
+  });
+
+  test('a figure that is not finite is refused instead of being written as null', () => {
+    const folder = RunFolder.create(join(place, 'run'));
+    const broken = sampleRecord([1, 1, 1, 1], [2, 2], { maxVioFloor: Number.NaN });
+    expect(() => folder.appendRecord(broken)).toThrow('invariant: maxVioFloor is NaN');
+    folder.close();
+  });
+});
