@@ -23,7 +23,10 @@ export interface Scenario {
     /** Where tokens come from and how they lean; validated by workload's own schema. */
     readonly options: Readonly<Record<string, unknown>>;
   };
-  readonly routing: Choice;
+  readonly routing: Choice & {
+    /** A second policy that routes the same tokens for comparison ('top-k' unless said, null for none or itself). */
+    readonly baseline: string | null;
+  };
   readonly placement: Choice & {
     /** Slots of every rank; null lets the policy take the smallest legal number. */
     readonly slotsPerRank: number | null;
@@ -47,8 +50,10 @@ export interface Scenario {
     readonly tokensPerRank: number;
     readonly expertInnerSize: number;
     readonly workers: number;
-    /** Steps that are carried, from the first. */
+    /** How many of the last steps are carried. */
     readonly steps: number;
+    /** Rows in the wire formats of `dispatch`, or in FP32, which leaves only the order of sums to differ. */
+    readonly rows: 'fp32' | 'wire';
     readonly transport: 'inline' | 'thread' | 'redis';
   } | null;
 }

@@ -71,6 +71,14 @@ export interface StepRecord {
     /** Mean over ranks of the fraction of the layer that a rank waits for the slowest. */
     readonly stragglerIdleFraction: number;
   } | null;
+  /** The same tokens under the scenario's baseline policy on the same placement, or null. */
+  readonly baseline: {
+    readonly policy: string;
+    readonly expertLoadMeasures: LoadMeasures;
+    readonly rankLoadMeasures: LoadMeasures;
+    /** Null where nothing is timed. */
+    readonly stepNs: number | null;
+  } | null;
   readonly carried: {
     readonly tokens: number;
     /** Largest |result - reference| and that over the largest |reference|. */
