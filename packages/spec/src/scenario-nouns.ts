@@ -19,6 +19,8 @@ export interface Scenario {
   readonly phase: 'prefill' | 'decode' | 'train';
   readonly cluster: ClusterSpec;
   readonly workload: {
+    /** A name in workload's registry: `synthetic`, `trace`, `loads`, ... */
+    readonly kind: string;
     readonly tokensPerRank: number;
     /** Where tokens come from and how they lean; validated by workload's own schema. */
     readonly options: Readonly<Record<string, unknown>>;
