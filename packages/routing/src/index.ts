@@ -1,1 +1,11 @@
-export {};
+export { createRoutingArena, type RoutingArena } from './arena.js';
+export { createExactGaps, quantileNaive } from './gap-exact.js';
+export { createGapHistogram, type GapHistogram } from './gap-histogram.js';
+export { maxVioFloor, maxVioOf, stepsUntilWithinFloor } from './measures.js';
+export type { RouteResult, Router, RouterContext, RoutingPolicy } from './policy.js';
+export { definePolicy } from './policy.js';
+export type { QuantileEstimator } from './quantile-estimator.js';
+export { type RoutingPolicyName, routingPolicies } from './registry.js';
+export { countLoads } from './route-rows.js';
+export { type Scoring, scoreRowNaive, scoreRows } from './scoring.js';
+export { createSelector, type Selector, selectNaive } from './select.js';

@@ -1,0 +1,102 @@
+/**
+ * The exact quantile of the gaps, however many tokens there are: a radix search over the bits of float32.
+ * Three passes fix 11, 11 and 10 bits of each expert's answer; memory is one histogram of 2048 per expert.
+ */
+import type { QuantileEstimator } from './quantile-estimator.js';
+
+const SHIFTS = [21, 10, 0];
+const BITS = [11, 11, 10];
+const BIN_COUNT = 2048;
+const LAST = 2;
+
+/**
+ * The quantile at `fraction` of a list, linear between neighbours at position fraction x (length - 1).
+ * With m tokens and m x fraction whole, it lies between the two gaps that admit exactly m x fraction tokens.
+ * The form to read: sort everything. Throws RangeError when the list is empty.
+ */
+export function quantileNaive(values: readonly number[], fraction: number): number {
+  if (values.length === 0) throw new RangeError('the quantile of no values');
+  const sorted = [...values].sort((a, b) => a - b);
+  const position = fraction * (sorted.length - 1);
+  const below = Math.floor(position);
+  const above = Math.min(below + 1, sorted.length - 1);
+  return sorted[below] + (position - below) * (sorted[above] - sorted[below]);
+}
+
+/** An estimator that equals `quantileNaive` of the gaps rounded to float32, in three passes. */
+export function createExactGaps(expertCount: number, fraction: number): QuantileEstimator {
+  const counts = new Int32Array(expertCount * BIN_COUNT);
+  /** Leading bits of the answer found so far, [expertCount]. */
+  const prefix = new Uint32Array(expertCount);
+  /** Place of the answer among the gaps that share the prefix, [expertCount]. */
+  const place = new Int32Array(expertCount);
+  /** Smallest key whose leading 22 bits are above the answer's, [expertCount]. */
+  const nextKey = new Uint32Array(expertCount);
+  const gaps = new Float32Array(expertCount);
+  const keys = new Uint32Array(gaps.buffer);
+  let pass = 0;
+  let tokens = 0;
+
+  function restart(): void {
+    pass = 0;
+    tokens = 0;
+    counts.fill(0);
+    prefix.fill(0);
+    nextKey.fill(0xffffffff);
+  }
+
+  /** The answer's key is complete; its right neighbour is in the same bin, a later bin, or beyond the prefix. */
+  function interpolate(expert: number, found: number): number {
+    const row = expert * BIN_COUNT;
+    const position = fraction * (tokens - 1);
+    const value = floatOf(((prefix[expert] << BITS[LAST]) | found) >>> 0);
+    if (place[expert] + 1 < counts[row + found] || Math.floor(position) + 1 >= tokens) return value;
+    let bin = found + 1;
+    while (bin < 1 << BITS[LAST] && counts[row + bin] === 0) bin++;
+    const neighbour = bin < 1 << BITS[LAST] ? ((prefix[expert] << BITS[LAST]) | bin) >>> 0 : nextKey[expert];
+    return value + (position - Math.floor(position)) * (floatOf(neighbour) - value);
+  }
+
+  return {
+    begin: restart,
+    add(scores, offset, cutoff) {
+      if (pass === 0) tokens++;
+      const shift = SHIFTS[pass];
+      const mask = (1 << BITS[pass]) - 1;
+      for (let expert = 0; expert < expertCount; expert++) gaps[expert] = cutoff - scores[offset + expert];
+      for (let expert = 0; expert < expertCount; expert++) {
+        const key = orderedKey(keys[expert]);
+        const lead = pass === 0 ? 0 : key >>> SHIFTS[pass - 1];
+        if (lead === prefix[expert]) counts[expert * BIN_COUNT + ((key >>> shift) & mask)]++;
+        else if (pass === LAST && lead > prefix[expert] && key < nextKey[expert]) nextKey[expert] = key;
+      }
+    },
+    endPass(out) {
+      for (let expert = 0; expert < expertCount; expert++) {
+        if (pass === 0) place[expert] = Math.floor(fraction * (tokens - 1));
+        const row = expert * BIN_COUNT;
+        let bin = 0;
+        while (place[expert] >= counts[row + bin]) place[expert] -= counts[row + bin++];
+        if (pass === LAST) out[expert] = interpolate(expert, bin);
+        else prefix[expert] = (prefix[expert] << BITS[pass]) | bin;
+      }
+      pass++;
+      if (pass > LAST) return true;
+      counts.fill(0);
+      return false;
+    },
+  };
+}
+
+/** The bits of a float32 as an unsigned integer in the order of the numbers. */
+function orderedKey(bits: number): number {
+  return (bits & 0x80000000 ? ~bits : bits | 0x80000000) >>> 0;
+}
+
+const word = new Uint32Array(1);
+const float = new Float32Array(word.buffer);
+
+function floatOf(key: number): number {
+  word[0] = key & 0x80000000 ? key ^ 0x80000000 : ~key;
+  return float[0];
+}
