@@ -1,1 +1,2 @@
+export * from './cost/index.js';
 export * from './parameters/index.js';

@@ -1,0 +1,115 @@
+/**
+ * Time of the routed experts of one rank from the rows that each of its slots computes.
+ * The one idea: an expert costs the streaming of its weights and the multiplying of whole tiles, whichever
+ * the kernel cannot hide; experts follow one another; every presented row is permuted once.
+ * Knows no network and no other rank.
+ */
+import type { DeviceSpec, Estimate, ModelShape, MoeShape, Precision } from '@epsim/spec';
+import { expertBiasElements, expertElements } from '../parameters/feed-forward-parameters.js';
+import { storedBytes } from '../parameters/tensor-entry.js';
+import type { DeviceProfile, ExpertKernel } from './device-profile.js';
+import { profileFor } from './profiles.js';
+import { errorBar, peakFlops } from './roofline.js';
+
+/** Bytes of one row element as it is permuted: 16 bits, in and out. */
+const PERMUTED_BYTES = 4;
+
+export interface ExpertLoad {
+  /** Rows that each slot of one rank computes, [slots of the rank]. */
+  readonly tokensPerSlot: Int32Array;
+  /**
+   * Rows that the kernel is handed, of which it keeps those of its own slots. Larger than the sum of
+   * `tokensPerSlot` where all ranks' rows are gathered before the layer; equal after an all-to-all.
+   */
+  readonly presentedRows?: number;
+}
+
+/** Sizes of one expert as it is computed here; a tensor-parallel slice has a smaller inner size. */
+export interface ExpertSizes {
+  readonly weightBytes: number;
+  readonly flopsPerRow: number;
+  readonly rowElements: number;
+}
+
+/** Bytes, FLOPs per row and row width of one expert. K3 in MXFP4: 17,547,264 B, 66,060,288 FLOP, 3584. */
+export function expertSizes(moe: MoeShape, precision: Precision): ExpertSizes {
+  const elements = expertElements(moe);
+  return {
+    weightBytes: storedBytes(elements, precision) + 2 * expertBiasElements(moe),
+    flopsPerRow: 2 * elements,
+    rowElements: moe.expertWidth,
+  };
+}
+
+/** The tile that a kernel picks when its experts have `meanRows` rows on average. */
+export function tileFor(kernel: ExpertKernel, meanRows: number): number {
+  const fitting = kernel.tileRows.find((rows) => meanRows < rows * kernel.tileFill);
+  return fitting ?? (kernel.tileRows.at(-1) as number);
+}
+
+/** Nanoseconds of one rank's experts, without provenance: the form that fitting calls. */
+export function expertNs(
+  load: ExpertLoad,
+  sizes: ExpertSizes,
+  device: DeviceSpec,
+  kernel: ExpertKernel,
+): number {
+  const { tokensPerSlot } = load;
+  let own = 0;
+  for (const rows of tokensPerSlot) own += rows;
+  const presented = load.presentedRows ?? own;
+  if (presented === 0) return 0;
+  const picked = kernel.tileLoad === 'own' ? own : presented;
+  const tile = tileFor(kernel, picked / Math.max(1, tokensPerSlot.length));
+  const bandwidth = device.memoryBytesPerSec * kernel.memoryFraction;
+  const streamNs = (1e9 * sizes.weightBytes) / bandwidth;
+  const peak = peakFlops(device, kernel.computeFormat) * kernel.computeFraction;
+  const tileNs = (1e9 * tile * sizes.flopsPerRow) / peak;
+  let sum = 0;
+  for (const rows of tokensPerSlot) {
+    if (rows === 0) continue;
+    const tiles = Math.ceil(rows / tile);
+    const stream = streamNs * (1 + kernel.rereadFraction * (tiles - 1));
+    sum += combine(stream, tiles * tileNs, kernel.overlapExponent);
+  }
+  const permuteBandwidth = device.memoryBytesPerSec * kernel.permuteFraction;
+  const permuteNs = (1e9 * presented * sizes.rowElements * PERMUTED_BYTES) / permuteBandwidth;
+  return kernel.startNs + sum + permuteNs;
+}
+
+/** (a^p + b^p)^(1/p): the sum at p = 1, the larger one for large p. */
+function combine(a: number, b: number, exponent: number): number {
+  const large = Math.max(a, b);
+  if (large === 0) return 0;
+  return large * (1 + (Math.min(a, b) / large) ** exponent) ** (1 / exponent);
+}
+
+function within(value: number, range: readonly [number, number]): boolean {
+  return value >= range[0] && value <= range[1];
+}
+
+/**
+ * Time of one rank's routed experts in one layer of `model`. A rank without rows takes no time.
+ * Without a profile the fitted one of the device is taken, or that of the nearest device, and the
+ * estimate says which. The error bar is that of degrees left out of the fit, doubled outside its range.
+ */
+export function expertComputeTime(
+  model: ModelShape,
+  device: DeviceSpec,
+  load: Int32Array | ExpertLoad,
+  profile: DeviceProfile = profileFor(device, model.precision.routedExperts),
+): Estimate {
+  const full: ExpertLoad = load instanceof Int32Array ? { tokensPerSlot: load } : load;
+  const sizes = expertSizes(model.moe, model.precision.routedExperts);
+  let rows = 0;
+  for (const tokens of full.tokensPerSlot) rows += tokens;
+  const slots = full.tokensPerSlot.length;
+  const { rowsPerExpert, expertsPerRank } = profile.range;
+  const inRange = within(slots, expertsPerRank) && within(rows / Math.max(1, slots), rowsPerExpert);
+  return {
+    ns: expertNs(full, sizes, device, profile.experts),
+    provenance: profile.provenance,
+    source: profile.source,
+    relErrorBar: errorBar(profile, inRange),
+  };
+}

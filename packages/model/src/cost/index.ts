@@ -1,0 +1,27 @@
+export { attentionParts, attentionTime } from './attention-time.js';
+export {
+  type AttentionBatch,
+  attentionWork,
+  coreWork,
+  projectionWork,
+  visiblePairs,
+} from './attention-work.js';
+export { type DensePart, denseLayerParts, denseLayerWork, elementWork, matrixWork } from './dense-parts.js';
+export type {
+  ComputeFormat,
+  DenseKernel,
+  DeviceProfile,
+  ExpertKernel,
+  ProfileRange,
+} from './device-profile.js';
+export {
+  type ExpertLoad,
+  type ExpertSizes,
+  expertComputeTime,
+  expertNs,
+  expertSizes,
+  tileFor,
+} from './expert-time.js';
+export { deviceProfiles } from './profile-data.js';
+export { profileFor } from './profiles.js';
+export { addWork, errorBar, NO_WORK, peakFlops, rooflineNs, rooflineTime, type Work } from './roofline.js';

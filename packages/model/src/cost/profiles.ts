@@ -1,0 +1,45 @@
+/**
+ * The fitted device profiles, and which of them speaks for a device.
+ * The one idea: a kernel's fractions travel to a device that nobody measured, with a wider error bar.
+ */
+import type { DeviceSpec, Precision } from '@epsim/spec';
+import type { DeviceProfile } from './device-profile.js';
+import { deviceProfiles } from './profile-data.js';
+
+/** Words of a device's name in lower case: "H200 SXM" gives h200 and sxm. */
+function nameWords(name: string): readonly string[] {
+  return name.toLowerCase().split(/[^a-z0-9]+/);
+}
+
+/** Weight formats that share a kernel. */
+function weightKind(precision: Precision): 'w4' | 'w8' | 'w16' {
+  return precision.bits <= 4 ? 'w4' : precision.bits <= 8 ? 'w8' : 'w16';
+}
+
+/** Kernels in order of preference, by weight format and by whether the device multiplies in FP4. */
+function preferredKernels(device: DeviceSpec, precision: Precision): readonly string[] {
+  const kind = weightKind(precision);
+  if (kind === 'w4') return device.flopsPerSec.fp4 === undefined ? ['marlin-w4a16'] : ['trtllm-w4a8'];
+  return kind === 'w8' ? ['deepgemm-fp8'] : ['grouped-bf16'];
+}
+
+/**
+ * The profile that fits a device and the stored format of its experts: fitted on this device when there
+ * is one, else the same kernel on another device, told as derived and with twice the error bar.
+ */
+export function profileFor(device: DeviceSpec, precision: Precision): DeviceProfile {
+  const words = nameWords(device.name);
+  const candidates = preferredKernels(device, precision).flatMap((kernel) =>
+    Object.values(deviceProfiles).filter((profile) => profile.kernel === kernel),
+  );
+  const own = candidates.find((profile) => words.includes(profile.device));
+  if (own !== undefined) return own;
+  const nearest = candidates[0] as DeviceProfile;
+  return {
+    ...nearest,
+    name: `${nearest.name} on ${device.name}`,
+    provenance: 'derived',
+    source: `fractions of ${nearest.name} at nominal figures of ${device.name}`,
+    leaveOutError: nearest.leaveOutError === null ? null : 2 * nearest.leaveOutError,
+  };
+}
