@@ -1,1 +1,21 @@
-export {};
+export { type CarriedModel, carriedModel } from './carry/carried-model.js';
+export { createReference, type Reference } from './carry/reference.js';
+export type { Leg, RowPort } from './carry/row-port.js';
+export { type CarryOptions, type CarryResult, CarrySession, errorTolerance } from './carry/session.js';
+export { createShardHandler } from './carry/shard-handler.js';
+export { catalog } from './catalog.js';
+export { chooseSlots, type ReplicaRule, type SlotsByExpert, slotsByExpert } from './plan/choose-slots.js';
+export {
+  choicesPerRank,
+  type DispatchKind,
+  type DispatchOptions,
+  dedupRatio,
+  planDispatch,
+} from './plan/dispatch-plan.js';
+export { expectedDistinctRanks } from './plan/distinct-ranks.js';
+export { sliceRouting } from './plan/slice-routing.js';
+export { carriedDispatch, dispatchOptions, Simulation, type SimulationOptions } from './simulate.js';
+export { addEstimates } from './timed/estimates.js';
+export { type Overlap, overlaps } from './timed/overlaps.js';
+export { type MicroBatch, type Op, type OpSpan, type Schedule, schedule } from './timed/schedule.js';
+export { createTimeModel, type TimedLayer, type TimeModel, timeLayer } from './timed/time-layer.js';

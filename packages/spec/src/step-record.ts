@@ -86,5 +86,7 @@ export interface StepRecord {
     readonly maxRelError: number;
     /** Bytes counted where rows arrived; equal to the carried plan's. */
     readonly receivedBytes: number;
+    /** Hash of the bits of the result, the same whatever carried it. */
+    readonly outputHash: string;
   } | null;
 }

@@ -1,1 +1,3 @@
-export {};
+export { inlineShards } from './inline.js';
+export { reasonOf, type ShardCall, type ShardHandler, type ShardPool, TransportError } from './shards.js';
+export { type ThreadOptions, threadShards } from './thread.js';

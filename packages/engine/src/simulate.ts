@@ -1,0 +1,226 @@
+/**
+ * The step loop: for each layer of each step, tokens are routed, placed and planned once; the plan is timed on
+ * the target cluster, and in the last steps carried for real. One record per layer and step.
+ * Two things go back between steps, the router's bias and the placement; everything else flows one way.
+ */
+import { loadMeasures } from '@epsim/results';
+import { maxVioFloor, type Router, type RouterContext, routingPolicies } from '@epsim/routing';
+import type { DispatchPlan, Placement, Routing, Scenario, StepRecord } from '@epsim/spec';
+import { rowBytes } from '@epsim/tensor';
+import { type Workload, workloadKinds } from '@epsim/workload';
+import type { CarrySession } from './carry/session.js';
+import { PlacementKeeper } from './placement-keeper.js';
+import { choicesPerRank, type DispatchOptions, dedupRatio, planDispatch } from './plan/dispatch-plan.js';
+import { sliceRouting } from './plan/slice-routing.js';
+import { tierBytes } from './plan/tier-bytes.js';
+import { createTimeModel, type TimedLayer, type TimeModel, timeLayer } from './timed/time-layer.js';
+
+export interface SimulationOptions {
+  /** Reads a file that the scenario names (a trace, a load table). */
+  readonly readFile?: (path: string) => Uint8Array;
+  /** Carries the last steps, where the scenario asks for it. */
+  readonly carry?: CarrySession;
+  /** False leaves out all times. */
+  readonly timed?: boolean;
+}
+
+/** One run of a scenario. Read `records` to the end; the totals are those of the records read so far. */
+export class Simulation {
+  readonly workload: Workload;
+  readonly time: TimeModel;
+  /** Bytes from rank to rank, out and back, over all records, [rankCount x rankCount]. */
+  readonly rankTraffic: Float64Array;
+  /** Bytes over each link, and the time that the link was busy, over all records. */
+  readonly linkBytes: Float64Array;
+  totalNs = 0;
+  /** The last layer that was timed, for the trace. */
+  lastTimed: TimedLayer | null = null;
+  private readonly routers: Router[];
+  private readonly baselines: Router[] | null;
+  private readonly keeper: PlacementKeeper;
+  private reuse: DispatchPlan | undefined;
+
+  constructor(
+    readonly scenario: Scenario,
+    private readonly options: SimulationOptions = {},
+  ) {
+    const { cluster, model, workload, seed, layers } = scenario;
+    this.workload = workloadKinds[workload.kind as keyof typeof workloadKinds].create(
+      {
+        seed,
+        rankCount: cluster.rankCount,
+        tokensPerRank: workload.tokensPerRank,
+        expertCount: model.moe.expertCount,
+        topK: model.moe.topK,
+        layers,
+        ...(options.readFile ? { readFile: options.readFile } : {}),
+      },
+      workload.options,
+    );
+    this.time = createTimeModel(scenario);
+    this.rankTraffic = new Float64Array(cluster.rankCount ** 2);
+    this.linkBytes = new Float64Array(this.time.topology.links.length);
+    const { policy, baseline, options: policyOptions } = scenario.routing;
+    this.routers = createRouters(scenario, policy, policyOptions);
+    this.baselines = baseline === null || baseline === policy ? null : createRouters(scenario, baseline, {});
+    this.keeper = new PlacementKeeper(scenario);
+  }
+
+  async *records(): AsyncGenerator<StepRecord> {
+    await this.keeper.ready();
+    for (let step = 0; step < this.scenario.steps; step++) {
+      for (let layer = 0; layer < this.scenario.layers; layer++) yield await this.layerStep(step, layer);
+    }
+  }
+
+  private async layerStep(step: number, layer: number): Promise<StepRecord> {
+    const batch = this.workload.batch(step, layer);
+    const { routing, stats, paddedTokens } = this.routers[layer].route(batch);
+    const { placement, move } = this.keeper.place(step, layer, routing);
+    const plan = this.plan(routing, this.keeper.split(placement, routing), this.reuse);
+    this.reuse = plan;
+    const expertLoad = choicesPerExpert(routing);
+    const rankLoad = choicesPerRank(plan);
+    const timed = this.timeOf(plan);
+    const record: StepRecord = {
+      step,
+      layer,
+      tokens: routing.tokenOffsets[routing.tokenOffsets.length - 1] - paddedTokens,
+      paddedTokens,
+      routing: stats,
+      expertLoad: [...expertLoad],
+      expertLoadMeasures: loadMeasures(expertLoad),
+      maxVioFloor: maxVioFloor(expertLoad.length, loadMeasures(expertLoad).mean),
+      rankLoad: [...rankLoad],
+      rankLoadMeasures: loadMeasures(rankLoad),
+      activatedExperts: activatedSlots(plan),
+      bytes: { ...tierBytes(plan, this.time.topology, timed.linkBytes), dedupRatio: dedupRatio(plan) },
+      move,
+      timed: this.options.timed === false ? null : this.timedRecord(timed),
+      baseline: this.baselineRecord(layer, step, placement),
+      carried: await this.carryRecord(routing, placement, step, layer),
+    };
+    this.keeper.observe(layer, expertLoad);
+    this.addTotals(plan, timed);
+    return record;
+  }
+
+  private plan(routing: Routing, placement: Placement, reuse?: DispatchPlan): DispatchPlan {
+    return planDispatch(routing, placement, dispatchOptions(this.scenario), reuse);
+  }
+
+  private timeOf(plan: DispatchPlan): TimedLayer {
+    const parts = this.time.overlap.microBatches;
+    if (parts === 1) return timeLayer(this.time, [plan]);
+    const plans = Array.from({ length: parts }, (_, i) => {
+      const routing = sliceRouting(plan.routing, (n) => [
+        Math.floor((n * i) / parts),
+        Math.floor((n * (i + 1)) / parts),
+      ]);
+      return this.plan(routing, this.keeper.split(plan.placement, routing));
+    });
+    return timeLayer(this.time, plans);
+  }
+
+  private timedRecord(timed: TimedLayer): StepRecord['timed'] {
+    return { stepNs: timed.stepNs, phases: timed.phases, stragglerIdleFraction: timed.stragglerIdleFraction };
+  }
+
+  private baselineRecord(layer: number, step: number, placement: Placement): StepRecord['baseline'] {
+    if (!this.baselines) return null;
+    const { routing } = this.baselines[layer].route(this.workload.batch(step, layer));
+    const plan = this.plan(routing, this.keeper.split(placement, routing));
+    return {
+      policy: this.scenario.routing.baseline!,
+      expertLoadMeasures: loadMeasures(choicesPerExpert(routing)),
+      rankLoadMeasures: loadMeasures(choicesPerRank(plan)),
+      stepNs: this.options.timed === false ? null : this.timeOf(plan).stepNs,
+    };
+  }
+
+  private async carryRecord(
+    routing: Routing,
+    placement: Placement,
+    step: number,
+    layer: number,
+  ): Promise<StepRecord['carried']> {
+    const { carry } = this.scenario;
+    if (!carry || !this.options.carry || step < this.scenario.steps - carry.steps) return null;
+    const part = sliceRouting(routing, (n) => [0, Math.min(n, carry.tokensPerRank)]);
+    const plan = planDispatch(part, this.keeper.split(placement, part), carriedDispatch(this.scenario));
+    return this.options.carry.carry(plan, step, layer);
+  }
+
+  private addTotals(plan: DispatchPlan, timed: TimedLayer): void {
+    const n = plan.rankCount;
+    for (let i = 0; i < n; i++) {
+      for (let j = 0; j < n; j++) {
+        this.rankTraffic[i * n + j] += plan.dispatchBytes[i * n + j];
+        this.rankTraffic[j * n + i] += plan.combineBytes[i * n + j];
+      }
+    }
+    for (let i = 0; i < this.linkBytes.length; i++) this.linkBytes[i] += timed.linkBytes[i];
+    this.totalNs += timed.stepNs;
+    this.lastTimed = timed;
+  }
+}
+
+function createRouters(scenario: Scenario, policy: string, options: unknown): Router[] {
+  const { moe } = scenario.model;
+  const maker = routingPolicies[policy as keyof typeof routingPolicies];
+  return Array.from({ length: scenario.layers }, (_, layer) => {
+    const context: RouterContext = {
+      expertCount: moe.expertCount,
+      topK: moe.topK,
+      scoring: moe.scoring,
+      renormalize: moe.renormalize,
+      routedScaling: moe.routedScaling,
+      groupCount: moe.groupCount,
+      topGroupCount: moe.topGroupCount,
+      rankCount: scenario.cluster.rankCount,
+      seed: scenario.seed,
+      layer,
+    };
+    return maker.create(context, options);
+  });
+}
+
+/** How the timed half sends rows. */
+export function dispatchOptions(scenario: Scenario): DispatchOptions {
+  const { dispatch, model, cluster } = scenario;
+  return {
+    kind: dispatch.kind,
+    replica: dispatch.replica,
+    domainRanks: cluster.topology.domainRanks,
+    dispatchRowBytes: rowBytes(dispatch.dispatchFormat, model.moe.expertWidth),
+    combineRowBytes: rowBytes(dispatch.combineFormat, model.moe.expertWidth),
+  };
+}
+
+/** How the carried half does: a forwarding hop inside a node is timed, not carried. */
+export function carriedDispatch(scenario: Scenario): DispatchOptions {
+  const { dispatch, carry, model } = scenario;
+  const wire = carry?.rows === 'wire';
+  return {
+    ...dispatchOptions(scenario),
+    kind: dispatch.kind === 'per-expert' ? 'per-expert' : 'per-rank',
+    dispatchRowBytes: rowBytes(wire ? dispatch.dispatchFormat : 'fp32', model.moe.expertWidth),
+    combineRowBytes: rowBytes(wire ? dispatch.combineFormat : 'fp32', model.moe.expertWidth),
+  };
+}
+
+function choicesPerExpert(routing: Routing): Int32Array {
+  const out = new Int32Array(routing.expertCount);
+  for (const e of routing.experts) if (e >= 0) out[e]++;
+  return out;
+}
+
+/** Slots of each rank that have at least one choice. */
+function activatedSlots(plan: DispatchPlan): number[] {
+  const { slotOffsets } = plan.placement;
+  return Array.from({ length: plan.rankCount }, (_, rank) => {
+    let active = 0;
+    for (let s = slotOffsets[rank]; s < slotOffsets[rank + 1]; s++) if (plan.tokensPerSlot[s] > 0) active++;
+    return active;
+  });
+}

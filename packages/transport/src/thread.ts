@@ -1,0 +1,58 @@
+/**
+ * Shards served by a pool of worker threads. Any thread may serve any shard: a shard's memory is shared and
+ * outlives the thread, so a call says all that a thread needs to know.
+ * Every wait has a bound, and a failure ends the pool, so that nothing is left running.
+ */
+import { Piscina } from 'piscina';
+import { reasonOf, type ShardCall, type ShardPool, TransportError } from './shards.js';
+
+export interface ThreadOptions {
+  /** Module whose `default` export handles a ShardCall on a thread. */
+  readonly entry: URL;
+  readonly workers: number;
+  /** Longest time one call may take. */
+  readonly timeoutMs: number;
+}
+
+export function threadShards({ entry, workers, timeoutMs }: ThreadOptions): ShardPool {
+  const pool = new Piscina({
+    filename: entry.href,
+    minThreads: workers,
+    maxThreads: workers,
+    // An idle thread waits for its next phase; there are many phases in a second.
+    idleTimeout: Number.POSITIVE_INFINITY,
+    // The pool's tasks are long and few: sleeping on the event loop costs nothing and starves nobody.
+    atomics: 'disabled',
+  });
+  return {
+    name: 'thread',
+    async callAll(calls) {
+      const abort = new AbortController();
+      const timer = setTimeout(() => abort.abort(), timeoutMs);
+      const run = async (call: ShardCall) => {
+        try {
+          return await pool.run(call, { signal: abort.signal });
+        } catch (thrown) {
+          const late = abort.signal.aborted && reasonOf(thrown).includes('abort');
+          throw new TransportError(
+            call.shard,
+            call.method,
+            late ? `no answer within ${timeoutMs} ms` : reasonOf(thrown),
+          );
+        }
+      };
+      try {
+        return await Promise.all(calls.map(run));
+      } catch (thrown) {
+        abort.abort();
+        await pool.destroy();
+        throw thrown;
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    async close() {
+      await pool.destroy();
+    },
+  };
+}
