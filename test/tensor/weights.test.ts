@@ -1,4 +1,13 @@
-import { fromBf16, mixSeed, packedBytes, packedIndex, roundUp, toBf16, weightAt } from '@epsim/tensor';
+import {
+  fromBf16,
+  mixSeed,
+  packedBytes,
+  packedIndex,
+  roundUp,
+  toBf16,
+  weightAt,
+  weightsInto,
+} from '@epsim/tensor';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { anySeed, bench } from './support.js';
@@ -85,4 +94,10 @@ test('the first weights stay what they were', () => {
       -0.034423828125,
     ]
   `);
+});
+
+test('a whole row of weights is its weights one by one', () => {
+  const row = new Float32Array(37);
+  weightsInto(row, 5, 1001, 0.25);
+  expect(Array.from(row)).toEqual(Array.from(row, (_, i) => weightAt(5, 1001 + i, 0.25)));
 });

@@ -6,4 +6,4 @@ export * from './numbers.js';
 export * from './row-codec.js';
 export * from './top-k.js';
 export { createMemory, type KernelMemory, kernelBytes, MAX_PAGES, PAGE_BYTES } from './wasm-host.js';
-export { mixSeed, weightAt } from './weights.js';
+export { mixSeed, weightAt, weightsInto } from './weights.js';

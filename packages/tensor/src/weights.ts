@@ -40,7 +40,19 @@ export function mixSeed(seed: number, ...keys: readonly number[]): number {
  */
 export function weightAt(seed: number, index: number, scale = 1): number {
   const [key0, key1] = weightKeys(seed);
+  return keyedWeight(key0, key1, index, Math.fround(Math.fround(scale) / 2147483648));
+}
+
+/** Weights `first`, `first` + 1, ... of the matrix with this seed into `out`: `weightAt` for a whole row. */
+export function weightsInto(out: Float32Array, seed: number, first: number, scale = 1): void {
+  const [key0, key1] = weightKeys(seed);
+  const step = Math.fround(Math.fround(scale) / 2147483648);
+  for (let i = 0; i < out.length; i++) out[i] = keyedWeight(key0, key1, first + i, step);
+}
+
+/** `step` is scale / 2^31: a half of the hash, moved to the upper 16 bits, times it is the weight. */
+function keyedWeight(key0: number, key1: number, index: number, step: number): number {
   const h = mix(Math.floor(index / 2) | 0, key0, key1);
   const half = index % 2 === 0 ? (h << 16) >> 16 : h >> 16;
-  return fromBf16(toBf16(half * 65536 * Math.fround(Math.fround(scale) / 2147483648)));
+  return fromBf16(toBf16(half * 65536 * step));
 }
