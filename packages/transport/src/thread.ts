@@ -24,9 +24,16 @@ export function threadShards({ entry, workers, timeoutMs }: ThreadOptions): Shar
     // The pool's tasks are long and few: sleeping on the event loop costs nothing and starves nobody.
     atomics: 'disabled',
   });
+  let closed = false;
+  const close = async () => {
+    closed = true;
+    await pool.destroy();
+  };
   return {
     name: 'thread',
     async callAll(calls) {
+      if (closed && calls.length > 0)
+        throw new TransportError(calls[0].shard, calls[0].method, 'the pool is closed');
       const abort = new AbortController();
       const timer = setTimeout(() => abort.abort(), timeoutMs);
       const run = async (call: ShardCall) => {
@@ -45,14 +52,12 @@ export function threadShards({ entry, workers, timeoutMs }: ThreadOptions): Shar
         return await Promise.all(calls.map(run));
       } catch (thrown) {
         abort.abort();
-        await pool.destroy();
+        await close();
         throw thrown;
       } finally {
         clearTimeout(timer);
       }
     },
-    async close() {
-      await pool.destroy();
-    },
+    close,
   };
 }
