@@ -97,6 +97,7 @@ describe.each(Object.entries(routingPolicies))('%s', (_name, policy) => {
         const plain = selectNaive(scores, at, expertCount, noBias, topK);
         const massOf = (ids: number[]) => ids.reduce((sum, e) => sum + scores[at + e], 0);
         const chosen = row.filter((e) => e >= 0);
+        if (chosen.length === 0 && step.paddedTokens > 0) return;
         plainMass += massOf(plain);
         chosenMass += Math.min(massOf(chosen), massOf(plain));
         changed += chosen.filter((e) => !plain.includes(e)).length;

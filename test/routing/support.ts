@@ -118,13 +118,22 @@ export const anyCase: fc.Arbitrary<Case> = fc
         rankCount: shape.tokensOfRank.length,
       }),
       logits: skewedLogits(seed, tokens, expertCount, shape.skew),
-      choices: Array.from(
-        { length: tokens * topK },
-        (_, i) => (Math.floor(i / topK) + (i % topK)) % expertCount,
-      ),
+      choices: recordedChoices(seed, tokens, topK, expertCount),
       tokenOffsets,
     };
   });
+
+/** Recorded choices with gaps and rows of padding, [tokens x topK]. */
+function recordedChoices(seed: number, tokens: number, topK: number, expertCount: number): number[] {
+  const source = randomSource(seed, 'test choices');
+  return Array.from({ length: tokens }, () => {
+    const first = Math.floor(source.uniform() * expertCount);
+    const padded = source.uniform() < 0.2;
+    return Array.from({ length: topK }, (_, i) =>
+      padded || source.uniform() < 0.1 ? -1 : (first + i) % expertCount,
+    );
+  }).flat();
+}
 
 /** The batch of a case, cut into ranks as the case says or at other offsets. */
 export function batchOfCase(c: Case, tokenOffsets: readonly number[] = c.tokenOffsets): TokenBatch {

@@ -8,7 +8,7 @@ import type { RoutingArena } from './arena.js';
 import { gateRow } from './gates.js';
 import type { RouterContext } from './policy.js';
 import { scoreRows } from './scoring.js';
-import { createTally } from './tally.js';
+import { createTally, type Tally } from './tally.js';
 
 /**
  * Chooses experts for the row whose scores start at `offset`: writes distinct ids, or NO_EXPERT, [width] at `at` of
@@ -51,10 +51,44 @@ export function forEachRow(
   }
 }
 
-/**
- * Routes the batch row by row. Returns the Routing, in arrays of the arena, and its stats with no bias drift.
- * `width` is the room for choices in a row, at least topK.
- */
+/** A Routing that is being written, in arrays of the arena. */
+export interface OpenRouting {
+  /** [tokens x width] */
+  readonly experts: Int32Array;
+  readonly weights: Float32Array;
+  readonly tally: Tally;
+  /** The finished Routing and its stats, with no bias drift. */
+  close(): { routing: Routing; stats: RoutingStats };
+}
+
+/** An empty Routing for the batch, with room for `width` choices in a row, at least topK. */
+export function openRouting(
+  { expertCount, topK }: RouterContext,
+  arena: RoutingArena,
+  batch: TokenBatch,
+  width: number,
+): OpenRouting {
+  const tokens = tokenCountOf(batch);
+  const experts = arena.i32('routing experts', tokens * width);
+  const weights = arena.f32('routing weights', tokens * width);
+  const tally = createTally(expertCount, topK);
+  return {
+    experts,
+    weights,
+    tally,
+    close() {
+      const droppedChoices = tokens * topK - tally.made;
+      const { scoreRetention, changedChoices } = tally;
+      const { tokenOffsets } = batch;
+      return {
+        routing: { expertCount, topK, width, tokenOffsets, experts, weights, droppedChoices },
+        stats: { droppedChoices, scoreRetention, changedChoices, biasDrift: 0 },
+      };
+    },
+  };
+}
+
+/** Routes the batch row by row: chooses, weighs and tallies. `width` is the room for choices in a row. */
 export function routeRows(
   context: RouterContext,
   arena: RoutingArena,
@@ -62,35 +96,14 @@ export function routeRows(
   width: number,
   choose: ChooseRow,
 ): { routing: Routing; stats: RoutingStats } {
-  const { expertCount, topK } = context;
-  const tokens = tokenCountOf(batch);
-  const experts = arena.i32('routing experts', tokens * width);
-  const weights = arena.f32('routing weights', tokens * width);
-  const tally = createTally(expertCount, topK);
+  const { experts, weights, tally, close } = openRouting(context, arena, batch, width);
   forEachRow(context, arena, batch, context.scoring, (scores, offset, row) => {
     const at = row * width;
     const droppedMass = choose(scores, offset, row, experts, at);
     gateRow(context, scores, offset, experts, at, width, droppedMass, weights);
     tally.add(scores, offset, experts, at, width);
   });
-  const droppedChoices = tokens * topK - tally.made;
-  return {
-    routing: {
-      expertCount,
-      topK,
-      width,
-      tokenOffsets: batch.tokenOffsets,
-      experts,
-      weights,
-      droppedChoices,
-    },
-    stats: {
-      droppedChoices,
-      scoreRetention: tally.scoreRetention,
-      changedChoices: tally.changedChoices,
-      biasDrift: 0,
-    },
-  };
+  return close();
 }
 
 /** Choices that each expert received, [expertCount], written into `out`. */

@@ -15,6 +15,8 @@ export interface Tally {
   readonly scoreRetention: number;
   /** Fraction of the choices made that plain top-k would not have made; 0 when there are none. */
   readonly changedChoices: number;
+  /** Adds a row of `count` choices whose scores nobody knows: retention and changes become NaN. */
+  addUnscored(count: number): void;
   /** Adds one row of choices, [width] at `at`, whose scores start at `offset`. */
   add(scores: Float32Array, offset: number, experts: Int32Array, at: number, width: number): void;
 }
@@ -32,10 +34,15 @@ export function createTally(expertCount: number, topK: number): Tally {
       return made;
     },
     get scoreRetention() {
-      return plainMass > 0 ? chosenMass / plainMass : 1;
+      return plainMass === 0 ? 1 : chosenMass / plainMass;
     },
     get changedChoices() {
       return made > 0 ? changed / made : 0;
+    },
+    addUnscored(count) {
+      made += count;
+      plainMass = Number.NaN;
+      changed = Number.NaN;
     },
     add(scores, offset, experts, at, width) {
       let count = 0;

@@ -1,0 +1,90 @@
+/**
+ * The best rows of each expert, as many as it has room for, while all rows come by once in ascending order.
+ * A higher score is better; of equal scores the earlier row. What is kept is then known by the worst of it alone.
+ */
+import type { RoutingArena } from './arena.js';
+
+export interface Keepers {
+  /** Offers a row to an expert. Rows of one expert must come in ascending order. */
+  offer(expert: number, score: number, row: number): void;
+  /** Whether a row that was offered with this score is among the kept. */
+  keeps(expert: number, score: number, row: number): boolean;
+  /** Most experts that keep one and the same of `rowCount` rows. */
+  maxKeptPerRow(rowCount: number): number;
+}
+
+/** No rows kept yet. `limits` is the room of each expert, [expertCount]; memory is the sum of it. */
+export function createKeepers(arena: RoutingArena, limits: Int32Array): Keepers {
+  const starts = new Int32Array(limits.length + 1);
+  for (let e = 0; e < limits.length; e++) starts[e + 1] = starts[e] + limits[e];
+  const total = starts[limits.length];
+  // One heap per expert with the worst kept row at its root.
+  const scores = arena.f32('kept scores', total);
+  const rows = arena.i32('kept rows', total);
+  const counts = new Int32Array(limits.length);
+
+  /** Whether the row at `a` should leave before the row at `b`. */
+  const leavesBefore = (a: number, b: number) =>
+    scores[a] < scores[b] || (scores[a] === scores[b] && rows[a] > rows[b]);
+
+  function swap(a: number, b: number): void {
+    const score = scores[a];
+    const row = rows[a];
+    scores[a] = scores[b];
+    rows[a] = rows[b];
+    scores[b] = score;
+    rows[b] = row;
+  }
+
+  function siftUp(base: number, from: number): void {
+    for (let at = from; at > 0; ) {
+      const parent = (at - 1) >> 1;
+      if (!leavesBefore(base + at, base + parent)) return;
+      swap(base + at, base + parent);
+      at = parent;
+    }
+  }
+
+  function siftDown(base: number, count: number): void {
+    for (let at = 0, child = 1; child < count; child = 2 * at + 1) {
+      if (child + 1 < count && leavesBefore(base + child + 1, base + child)) child++;
+      if (!leavesBefore(base + child, base + at)) return;
+      swap(base + at, base + child);
+      at = child;
+    }
+  }
+
+  function put(at: number, score: number, row: number): void {
+    scores[at] = score;
+    rows[at] = row;
+  }
+
+  return {
+    offer(expert, score, row) {
+      const base = starts[expert];
+      if (counts[expert] < limits[expert]) {
+        put(base + counts[expert], score, row);
+        siftUp(base, counts[expert]++);
+      } else if (limits[expert] > 0 && score > scores[base]) {
+        put(base, score, row);
+        siftDown(base, limits[expert]);
+      }
+    },
+    keeps(expert, score, row) {
+      if (counts[expert] < limits[expert]) return true;
+      const worst = starts[expert];
+      return limits[expert] > 0 && (score > scores[worst] || (score === scores[worst] && row <= rows[worst]));
+    },
+    maxKeptPerRow(rowCount) {
+      const kept = arena.i32('experts that keep a row', rowCount).fill(0);
+      let most = 0;
+      for (let expert = 0; expert < limits.length; expert++) {
+        for (let i = 0; i < counts[expert]; i++) {
+          const count = ++kept[rows[starts[expert] + i]];
+          if (count > most) most = count;
+        }
+      }
+      return most;
+    },
+  };
+}
