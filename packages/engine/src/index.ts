@@ -3,7 +3,7 @@ export { createReference, type Reference } from './carry/reference.js';
 export type { Leg, RowPort } from './carry/row-port.js';
 export { type CarryOptions, type CarryResult, CarrySession, errorTolerance } from './carry/session.js';
 export { createShardHandler } from './carry/shard-handler.js';
-export { catalog } from './catalog.js';
+export { catalog, type EngineCatalog } from './catalog.js';
 export { chooseSlots, type ReplicaRule, type SlotsByExpert, slotsByExpert } from './plan/choose-slots.js';
 export {
   choicesPerRank,

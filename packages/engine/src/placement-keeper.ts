@@ -1,19 +1,20 @@
 /**
  * The placement of every layer over a run: placed once, and again every so many steps from the loads seen since.
  */
-import { checkSlotCount, leastSlotsPerRank, type PlacementPolicy, placementPolicies } from '@epsim/placement';
+import { checkSlotCount, leastSlotsPerRank, type PlacementPolicy } from '@epsim/placement';
 import type { Placement, Routing, Scenario, StepRecord } from '@epsim/spec';
 
 export class PlacementKeeper {
-  private readonly policy: PlacementPolicy;
   private readonly slotsPerRank: Int32Array;
   private readonly current: (Placement | undefined)[];
   /** Choices per expert since the layer was last placed. */
   private readonly seen: Float64Array[];
 
-  constructor(private readonly scenario: Scenario) {
+  constructor(
+    private readonly scenario: Scenario,
+    private readonly policy: PlacementPolicy,
+  ) {
     const { placement, cluster, model, layers } = scenario;
-    this.policy = placementPolicies[placement.policy as keyof typeof placementPolicies];
     const { expertCount } = model.moe;
     const least = this.policy.leastSlotsPerRank ?? leastSlotsPerRank;
     const slots = placement.slotsPerRank ?? least(expertCount, cluster.rankCount);

@@ -4,11 +4,12 @@
  * Two things go back between steps, the router's bias and the placement; everything else flows one way.
  */
 import { loadMeasures } from '@epsim/results';
-import { maxVioFloor, type Router, type RouterContext, routingPolicies } from '@epsim/routing';
+import { maxVioFloor, type Router, type RouterContext, type RoutingPolicy } from '@epsim/routing';
 import type { DispatchPlan, Placement, Routing, Scenario, StepRecord } from '@epsim/spec';
 import { rowBytes } from '@epsim/tensor';
-import { type Workload, workloadKinds } from '@epsim/workload';
+import type { Workload } from '@epsim/workload';
 import type { CarrySession } from './carry/session.js';
+import { catalog, type EngineCatalog } from './catalog.js';
 import { PlacementKeeper } from './placement-keeper.js';
 import { choicesPerRank, type DispatchOptions, dedupRatio, planDispatch } from './plan/dispatch-plan.js';
 import { sliceRouting } from './plan/slice-routing.js';
@@ -20,6 +21,8 @@ export interface SimulationOptions {
   readonly readFile?: (path: string) => Uint8Array;
   /** Carries the last steps, where the scenario asks for it. */
   readonly carry?: CarrySession;
+  /** The registries that the scenario's names are looked up in; the product's own unless said. */
+  readonly catalog?: EngineCatalog;
   /** False leaves out all times. */
   readonly timed?: boolean;
 }
@@ -45,7 +48,8 @@ export class Simulation {
     private readonly options: SimulationOptions = {},
   ) {
     const { cluster, model, workload, seed, layers } = scenario;
-    this.workload = workloadKinds[workload.kind as keyof typeof workloadKinds].create(
+    const names = options.catalog ?? catalog;
+    this.workload = names.workload[workload.kind].create(
       {
         seed,
         rankCount: cluster.rankCount,
@@ -57,13 +61,14 @@ export class Simulation {
       },
       workload.options,
     );
-    this.time = createTimeModel(scenario);
+    this.time = createTimeModel(scenario, names);
     this.rankTraffic = new Float64Array(cluster.rankCount ** 2);
     this.linkBytes = new Float64Array(this.time.topology.links.length);
     const { policy, baseline, options: policyOptions } = scenario.routing;
-    this.routers = createRouters(scenario, policy, policyOptions);
-    this.baselines = baseline === null || baseline === policy ? null : createRouters(scenario, baseline, {});
-    this.keeper = new PlacementKeeper(scenario);
+    this.routers = createRouters(scenario, names.routing[policy], policyOptions);
+    this.baselines =
+      baseline === null || baseline === policy ? null : createRouters(scenario, names.routing[baseline], {});
+    this.keeper = new PlacementKeeper(scenario, names.placement[scenario.placement.policy]);
   }
 
   async *records(): AsyncGenerator<StepRecord> {
@@ -71,6 +76,15 @@ export class Simulation {
     for (let step = 0; step < this.scenario.steps; step++) {
       for (let layer = 0; layer < this.scenario.layers; layer++) yield await this.layerStep(step, layer);
     }
+  }
+
+  /** What each link carried, and the share of the timed run in which it was full. */
+  linkUse(): { link: string; tier: string; bytes: number; busyFraction: number }[] {
+    return this.time.topology.links.map(({ name, tier, bytesPerSec }, i) => {
+      const busyNs = (this.linkBytes[i] / bytesPerSec) * 1e9;
+      const bytes = this.linkBytes[i];
+      return { link: name, tier, bytes, busyFraction: bytes === 0 ? 0 : busyNs / this.totalNs };
+    });
   }
 
   private async layerStep(step: number, layer: number): Promise<StepRecord> {
@@ -165,9 +179,8 @@ export class Simulation {
   }
 }
 
-function createRouters(scenario: Scenario, policy: string, options: unknown): Router[] {
+function createRouters(scenario: Scenario, policy: RoutingPolicy, options: unknown): Router[] {
   const { moe } = scenario.model;
-  const maker = routingPolicies[policy as keyof typeof routingPolicies];
   return Array.from({ length: scenario.layers }, (_, layer) => {
     const context: RouterContext = {
       expertCount: moe.expertCount,
@@ -181,7 +194,7 @@ function createRouters(scenario: Scenario, policy: string, options: unknown): Ro
       seed: scenario.seed,
       layer,
     };
-    return maker.create(context, options);
+    return policy.create(context, options);
   });
 }
 

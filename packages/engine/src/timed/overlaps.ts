@@ -1,10 +1,12 @@
 /**
  * Which operations of a layer run beside which: program orders, by name. A new one is a line here.
  */
+import { z } from 'zod';
 import type { Op } from './schedule.js';
 
 export interface Overlap {
   readonly summary: string;
+  readonly options: z.ZodType;
   readonly microBatches: number;
   readonly program: readonly Op[];
 }
@@ -18,6 +20,7 @@ const op = (name: Op['name'], batch = 0, more: Omit<Op, 'name' | 'batch'> = {}):
 export const overlaps = {
   none: {
     summary: 'one thing after another',
+    options: z.strictObject({}),
     microBatches: 1,
     program: [
       op('pre'),
@@ -30,6 +33,7 @@ export const overlaps = {
   },
   'shared-experts': {
     summary: 'shared experts run on a side stream under dispatch, routed experts and combine',
+    options: z.strictObject({}),
     microBatches: 1,
     program: [
       op('pre'),
@@ -42,6 +46,7 @@ export const overlaps = {
   },
   'two-micro-batches': {
     summary: 'the batch in two halves: the rows of one travel while the other computes',
+    options: z.strictObject({}),
     microBatches: 2,
     program: [
       op('pre', 0),

@@ -3,16 +3,11 @@
  * slot through the accelerator model, and both through the schedule.
  */
 import { denseLayerParts, expertComputeTime } from '@epsim/model';
-import {
-  buildTopology,
-  type NetworkModel,
-  networkModels,
-  type Topology,
-  type Transfer,
-} from '@epsim/network';
+import type { NetworkModel, Topology, Transfer } from '@epsim/network';
 import type { DispatchPlan, Estimate, Scenario } from '@epsim/spec';
+import type { EngineCatalog } from '../catalog.js';
 import { addEstimates } from './estimates.js';
-import { type Overlap, overlaps } from './overlaps.js';
+import type { Overlap } from './overlaps.js';
 import { type MicroBatch, type OpName, type Schedule, schedule } from './schedule.js';
 
 export interface TimedLayer {
@@ -34,14 +29,14 @@ export interface TimeModel {
   readonly rankSpeed: Float64Array;
 }
 
-export function createTimeModel(scenario: Scenario): TimeModel {
+export function createTimeModel(scenario: Scenario, names: EngineCatalog): TimeModel {
   const rankSpeed = new Float64Array(scenario.cluster.rankCount).fill(1);
   for (const { rank, speed } of scenario.cluster.overrides) if (speed !== undefined) rankSpeed[rank] = speed;
   return {
     scenario,
-    topology: buildTopology(scenario.cluster),
-    network: networkModels[scenario.time.network as keyof typeof networkModels],
-    overlap: overlaps[scenario.time.overlap as keyof typeof overlaps],
+    topology: names.topology[scenario.cluster.topology.kind].build(scenario.cluster),
+    network: names.networkModels[scenario.time.network],
+    overlap: names.overlaps[scenario.time.overlap],
     rankSpeed,
   };
 }
