@@ -43,8 +43,10 @@ export class UserError extends Error {
 /**
  * The known name that `name` was probably meant to be, or null when none is near: at most one edit in three
  * letters and never more than three, case ignored. An edit inserts, deletes, replaces a letter or swaps two.
+ * Failing that, the first name that begins with `name`, if it has three letters or more.
  */
-export function nearestName(name: string, known: Iterable<string>): string | null {
+export function nearestName(name: string, names: Iterable<string>): string | null {
+  const known = [...names];
   const wanted = name.toLowerCase();
   const limit = Math.min(3, Math.max(1, Math.floor(name.length / 3)));
   let best: string | null = null;
@@ -57,7 +59,8 @@ export function nearestName(name: string, known: Iterable<string>): string | nul
       bestDistance = distance;
     }
   }
-  return best;
+  if (best !== null || wanted.length < 3) return best;
+  return [...known].find((candidate) => candidate.toLowerCase().startsWith(wanted)) ?? null;
 }
 
 /** `did you mean X? known: A, B, C`, the first part only when a name is near, the list cut after 40 names. */

@@ -1,3 +1,4 @@
+export type { Catalog, CatalogEntry, JsonSchema, Registry } from './catalog.js';
 export * from './cluster-spec.js';
 export * from './errors.js';
 export * from './model-shape.js';
@@ -11,5 +12,7 @@ export * from './presets/models/registry.js';
 export * from './provenance.js';
 export * from './quantity.js';
 export * from './random.js';
+export { parseScenario, resolvedYaml, type ScenarioSource } from './scenario.js';
 export * from './scenario-nouns.js';
+export { scenarioJsonSchema } from './scenario-schema.js';
 export * from './step-record.js';

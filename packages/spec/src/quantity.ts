@@ -157,8 +157,9 @@ export function exactQuantity(kind: QuantityKind, value: number): string {
   let best = `${value} ${base === 'FLOP/s' ? 'FLOPS' : base}`;
   for (const [name, unit] of value === 0 ? [] : units) {
     if (name.endsWith('bps')) continue;
-    const candidate = `${value / unit.mantissa / 10 ** unit.exponent} ${name}`;
-    if (candidate.length >= best.length) continue;
+    const count = value / unit.mantissa / 10 ** unit.exponent;
+    const candidate = `${count} ${name}`;
+    if (Math.abs(count) < 1 || candidate.length >= best.length) continue;
     const back = parseQuantity(kind, candidate);
     if (back.ok && back.value === value) best = candidate;
   }

@@ -1,0 +1,157 @@
+/**
+ * Text to Scenario: frozen, base units, nothing left to default, or every problem of the file at once.
+ * The one idea: the reader knows fields, units and names; what a name's options are, the catalog says.
+ * Touches no file: whoever calls it hands in the text, and a function that reads what the text refers to.
+ */
+import { stringify } from 'yaml';
+import type { Catalog } from './catalog.js';
+import { type PlainObject, readDocument, withSettings } from './document.js';
+import { type Problem, UserError } from './errors.js';
+import { type Reader, reader } from './reader.js';
+import { checkScenario } from './scenario-checks.js';
+import { readCluster, writtenCluster } from './scenario-cluster.js';
+import { type ReadFile, readModel, writtenModel } from './scenario-model.js';
+import type { Scenario } from './scenario-nouns.js';
+import { dispatchFields, rootFields } from './scenario-schema.js';
+import {
+  readCarry,
+  readPlacement,
+  readRouting,
+  readTime,
+  readWorkload,
+  sectionOf,
+  withoutFormerOptions,
+} from './scenario-sections.js';
+
+export interface ScenarioSource {
+  /** Shown in problems; its name without folder and ending is the default name of the scenario. */
+  readonly file: string;
+  readonly catalog: Catalog;
+  /** Arguments `PATH=VALUE` that overrule the file. */
+  readonly set?: readonly string[] | undefined;
+  /**
+   * The text of a file that the scenario refers to, by the path as it is written there; throws when there is none.
+   * Whoever gives it decides what paths are relative to.
+   */
+  readonly readFile?: ReadFile | undefined;
+}
+
+const SECTIONS = ['model', 'cluster', 'workload', 'routing', 'placement', 'dispatch', 'time', 'carry'];
+const CARRIED_TOKENS = 64;
+
+/** Throws UserError with every problem that was found, and nothing else, whatever the text. */
+export function parseScenario(text: string, source: ScenarioSource): Scenario {
+  const written = readDocument(text, source.file);
+  const document = withSettings(written, source.set ?? []);
+  const to = reader(document);
+  if (document.data === null || written.data === null) throw new UserError(to.problems);
+  const isSet = (path: readonly (string | number)[]) => document.place(path).line === null;
+  const data = withoutFormerOptions(document.data, written.data, isSet, source.catalog);
+  const scenario = readScenario(to, data, source);
+  if (!scenario) throw new UserError(inOrder(to.problems, source.file));
+  return frozen(scenario);
+}
+
+/** Undefined when anything is wrong. */
+function readScenario(to: Reader, data: PlainObject, source: ScenarioSource): Scenario | undefined {
+  const { catalog, file } = source;
+  const root = to.fields(rootFields, data, [], SECTIONS);
+  const model = readModel(to, data.model, source.readFile);
+  const { cluster, rankCount } = readCluster(to, data.cluster, catalog);
+  const workload = readWorkload(to, data.workload, catalog);
+  const routing = readRouting(to, data.routing, catalog);
+  const placement = readPlacement(to, data.placement, catalog);
+  const dispatchInput = sectionOf(to, data.dispatch, ['dispatch'], 'write { kind: per-rank }');
+  const dispatch = to.fields(dispatchFields, dispatchInput, ['dispatch']);
+  const time = readTime(to, data.time, catalog);
+  const carry = readCarry(to, data.carry);
+  const { tokensPerRank } = workload.beside;
+  const { slotsPerRank } = placement.beside;
+  const { layers, steps } = root;
+  checkScenario(to, {
+    ...{ model, cluster, rankCount, tokensPerRank, slotsPerRank, layers, steps },
+    carry: carry ?? undefined,
+  });
+  if (to.problems.length > 0) return undefined;
+  const choices = { workload: workload.chosen, routing: routing.chosen, placement: placement.chosen };
+  if (!model || !cluster || !time || !choices.workload || !choices.routing || !choices.placement)
+    return undefined;
+  // Nothing was refused, so every field has its value: what is left open in the types was filled by a default.
+  return {
+    ...(root as Required<typeof root>),
+    name: root.name ?? nameOf(file),
+    model,
+    cluster,
+    workload: {
+      kind: choices.workload.name,
+      tokensPerRank: tokensPerRank as number,
+      options: choices.workload.options,
+    },
+    routing: {
+      policy: choices.routing.name,
+      options: choices.routing.options,
+      baseline: routing.baseline,
+    },
+    placement: {
+      policy: choices.placement.name,
+      options: choices.placement.options,
+      ...(placement.beside as Required<typeof placement.beside>),
+    },
+    dispatch: dispatch as Required<typeof dispatch>,
+    time,
+    carry: carry && completeCarry(carry, tokensPerRank as number),
+  };
+}
+
+type Carry = NonNullable<ReturnType<typeof readCarry>>;
+
+function completeCarry(carry: Carry, tokensPerRank: number): NonNullable<Scenario['carry']> {
+  const { tokensPerRank: carried = Math.min(tokensPerRank, CARRIED_TOKENS), ...rest } = carry;
+  return { tokensPerRank: carried, ...(rest as Required<typeof rest>) };
+}
+
+function nameOf(file: string): string {
+  const last = file.split(/[/\\]/).at(-1) ?? '';
+  return last.replace(/\.(ya?ml|json)$/i, '') || 'scenario';
+}
+
+/** Problems of the file itself by line, then those of other files, then those of the command line. */
+function inOrder(problems: readonly Problem[], file: string): readonly Problem[] {
+  const group = (problem: Problem) => (problem.file === file ? 0 : problem.line === null ? 2 : 1);
+  return [...problems].sort((a, b) => group(a) - group(b) || (a.line ?? 0) - (b.line ?? 0));
+}
+
+function frozen<T>(value: T): T {
+  if (value !== null && typeof value === 'object' && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const part of Object.values(value)) frozen(part);
+  }
+  return value;
+}
+
+/**
+ * YAML with units that reads as the same scenario, with nothing left to a default.
+ * A model that is neither a preset nor a changed preset is spelled out, so that the text needs no other file
+ * than those that the workload names.
+ */
+export function resolvedYaml(scenario: Scenario): string {
+  const { model, cluster, workload, routing, placement, ...rest } = scenario;
+  const { name, seed, phase, steps, layers, dispatch, time, carry } = rest;
+  return stringify(
+    {
+      ...{ name, seed, phase, steps, layers },
+      model: writtenModel(model),
+      cluster: writtenCluster(cluster),
+      workload: { kind: workload.kind, tokensPerRank: workload.tokensPerRank, ...workload.options },
+      routing: { policy: routing.policy, baseline: routing.baseline, ...routing.options },
+      placement: {
+        policy: placement.policy,
+        slotsPerRank: placement.slotsPerRank,
+        everySteps: placement.everySteps,
+        ...placement.options,
+      },
+      ...{ dispatch, time, carry },
+    },
+    { aliasDuplicateObjects: false, lineWidth: 0 },
+  );
+}
