@@ -1,0 +1,120 @@
+import {
+  adamState,
+  adamStep,
+  muonStep,
+  newtonSchulz,
+  orthogonalityError,
+  orthogonalizeBlocks,
+  orthogonalizeFlops,
+} from '@epsim/model';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { anySeed, normals, relError } from './support.js';
+
+const matrixOf = (rows: number, columns: number, seed: number) =>
+  Float64Array.from(normals(rows * columns, seed));
+
+test('singular values end between 0.6 and 1.3, whichever side is longer', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 4 }),
+      fc.integer({ min: 8, max: 16 }),
+      fc.boolean(),
+      anySeed(),
+      (n, m, tall, seed) => {
+        const [rows, columns] = tall ? [m, n] : [n, m];
+        const x = newtonSchulz(matrixOf(rows, columns, seed), rows, columns);
+        // Each singular value s adds (s^2 - 1)^2 to the squared error.
+        expect(orthogonalityError(x, rows, columns)).toBeLessThan(Math.sqrt(n) * 0.69);
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+test('an orthogonal matrix keeps its directions, and the size of the input does not matter', () => {
+  const identity = Float64Array.from({ length: 16 }, (_, i) => (i % 5 === 0 ? 1 : 0));
+  const x = newtonSchulz(identity, 4, 4);
+  for (let i = 0; i < 16; i++) {
+    if (i % 5 === 0) expect(Math.abs(x[i] - 1)).toBeLessThan(0.35);
+    else expect(Math.abs(x[i])).toBeLessThan(1e-12);
+  }
+  const matrix = matrixOf(3, 7, 1);
+  const scaled = matrix.map((value) => 1000 * value);
+  expect(relError(newtonSchulz(scaled, 3, 7), newtonSchulz(matrix, 3, 7))).toBeLessThan(1e-6);
+});
+
+test('steps keep the singular vectors: the result of a rank-one matrix is rank one in the same directions', () => {
+  const [u, v] = [normals(4, 1), normals(6, 2)];
+  const x = newtonSchulz(
+    Float64Array.from({ length: 24 }, (_, i) => u[Math.floor(i / 6)] * v[i % 6]),
+    4,
+    6,
+  );
+  const ratio = x[0] / (u[0] * v[0]);
+  x.forEach((value, i) => {
+    expect(value).toBeCloseTo(ratio * u[Math.floor(i / 6)] * v[i % 6], 9);
+  });
+});
+
+test('a packed gradient [3 kinds x 2 heads x 4] x 8 comes out nearer to orthogonal per head than as one slice', () => {
+  const seeds = Array.from({ length: 20 }, (_, i) => 100 + i);
+  let perHead = 0;
+  let whole = 0;
+  for (const seed of seeds) {
+    const packed = matrixOf(24, 8, seed);
+    const blocks = orthogonalizeBlocks(packed, 24, 8, 4);
+    const slice = orthogonalizeBlocks(packed, 24, 8, 24);
+    for (let head = 0; head < 6; head++) {
+      perHead += orthogonalityError(blocks.subarray(head * 32, head * 32 + 32), 4, 8) / 6 / seeds.length;
+      whole += orthogonalityError(slice.subarray(head * 32, head * 32 + 32), 4, 8) / 6 / seeds.length;
+    }
+  }
+  expect(perHead).toBeLessThan(0.75);
+  expect(whole).toBeGreaterThan(1.1);
+});
+
+test('a head is orthogonalised without regard to its neighbours', () => {
+  const packed = matrixOf(24, 8, 5);
+  const changed = packed.slice();
+  for (let i = 0; i < 32; i++) changed[i] *= -3;
+  const [a, b] = [orthogonalizeBlocks(packed, 24, 8, 4), orthogonalizeBlocks(changed, 24, 8, 4)];
+  expect(b.subarray(32)).toEqual(a.subarray(32));
+  expect(orthogonalizeBlocks(changed, 24, 8, 24).subarray(32)).not.toEqual(
+    orthogonalizeBlocks(packed, 24, 8, 24).subarray(32),
+  );
+  expect(() => orthogonalizeBlocks(packed, 24, 8, 5)).toThrow(RangeError);
+});
+
+test("one of K3's 12288 x 7168 projections costs 72 times less per head", () => {
+  const whole = orthogonalizeFlops(12288, 7168, 12288);
+  const perHead = orthogonalizeFlops(12288, 7168, 128);
+  expect(whole / 5 / 1e12).toBeCloseTo(3.26, 2);
+  expect(perHead / 5 / 1e9).toBeCloseTo(45.5, 1);
+  expect(Math.round(whole / perHead)).toBe(72);
+});
+
+test('Muon and AdamW both find the bottom of a bowl', () => {
+  const target = matrixOf(6, 4, 9);
+  const gradient = (weights: Float64Array) => weights.map((x, i) => x - target[i]);
+  const distance = (weights: Float64Array) => Math.sqrt(gradient(weights).reduce((sum, x) => sum + x * x, 0));
+  const byMuon = new Float64Array(24);
+  const velocity = new Float64Array(24);
+  const byAdam = new Float64Array(24);
+  const state = adamState(24);
+  const start = distance(byMuon);
+  for (let step = 0; step < 150; step++) {
+    const learningRate = 0.2 * (1 - step / 150);
+    const options = { learningRate, momentum: 0.95, weightDecay: 0 };
+    muonStep(byMuon, gradient(byMuon), velocity, { rows: 6, columns: 4, blockRows: 3 }, options);
+    adamStep(byAdam, gradient(byAdam), state, { learningRate, weightDecay: 0 });
+  }
+  expect(distance(byMuon)).toBeLessThan(0.15 * start);
+  expect(distance(byAdam)).toBeLessThan(0.05 * start);
+});
+
+test('weight decay alone shrinks weights by learning rate times decay', () => {
+  const weights = Float64Array.of(1, -2);
+  adamStep(weights, new Float64Array(2), adamState(2), { learningRate: 0.1, weightDecay: 0.5 });
+  expect(Array.from(weights)).toEqual([0.95, -1.9]);
+});

@@ -1,0 +1,138 @@
+import {
+  gelu,
+  mergePatches,
+  rotate2d,
+  stretchPositions,
+  type VisionLayerWeights,
+  type VisionWeights,
+  visionTokens,
+} from '@epsim/model';
+import type { VisionShape } from '@epsim/spec';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { anySeed, normals, relError } from './support.js';
+
+const SHAPE: VisionShape = {
+  layerCount: 2,
+  hiddenSize: 12,
+  innerSize: 20,
+  headCount: 2,
+  headDim: 8,
+  patchSize: 2,
+  mergeSize: 2,
+  positionGrid: 4,
+  projectorInnerSize: 16,
+};
+const MODEL_WIDTH = 10;
+
+function layerOf(seed: number): VisionLayerWeights {
+  const { hiddenSize, innerSize, headCount, headDim } = SHAPE;
+  const wide = headCount * headDim;
+  const matrix = (rows: number, columns: number, n: number) =>
+    normals(rows * columns, seed + n, rows ** -0.5);
+  return {
+    attentionNorm: new Float32Array(hiddenSize).fill(1),
+    query: matrix(hiddenSize, wide, 1),
+    key: matrix(hiddenSize, wide, 2),
+    value: matrix(hiddenSize, wide, 3),
+    out: matrix(wide, hiddenSize, 4),
+    mlpNorm: new Float32Array(hiddenSize).fill(1),
+    up: matrix(hiddenSize, innerSize, 5),
+    down: matrix(innerSize, hiddenSize, 6),
+  };
+}
+
+function weightsOf(seed: number): VisionWeights {
+  const { hiddenSize, positionGrid, projectorInnerSize } = SHAPE;
+  return {
+    patch: normals(12 * hiddenSize, seed, 12 ** -0.5),
+    positions: normals(positionGrid ** 2 * hiddenSize, seed + 1, 0.1),
+    layers: [layerOf(seed + 10), layerOf(seed + 20)],
+    norm: new Float32Array(hiddenSize).fill(1),
+    projectorIn: normals(4 * hiddenSize * projectorInnerSize, seed + 2, (4 * hiddenSize) ** -0.5),
+    projectorOut: normals(projectorInnerSize * MODEL_WIDTH, seed + 3, projectorInnerSize ** -0.5),
+    projectorNorm: new Float32Array(MODEL_WIDTH).fill(1),
+  };
+}
+
+test('an image of 4 x 6 patches becomes 6 tokens of the model width, each of root mean square one', () => {
+  const image = { rows: 4, columns: 6, patches: normals(24 * 12, 5) };
+  const tokens = visionTokens(image, SHAPE, weightsOf(1));
+  expect(tokens.length).toBe(6 * MODEL_WIDTH);
+  for (let t = 0; t < 6; t++) {
+    const own = tokens.subarray(t * MODEL_WIDTH, (t + 1) * MODEL_WIDTH);
+    expect(Math.sqrt(own.reduce((sum, x) => sum + x * x, 0) / MODEL_WIDTH)).toBeCloseTo(1, 3);
+  }
+});
+
+test('every token depends on every patch, and on where it stands', () => {
+  const w = weightsOf(2);
+  const image = { rows: 4, columns: 4, patches: normals(16 * 12, 6) };
+  const tokens = visionTokens(image, SHAPE, w);
+  const changed = image.patches.slice();
+  changed[15 * 12] += 1;
+  const other = visionTokens({ ...image, patches: changed }, SHAPE, w);
+  for (let t = 0; t < 4; t++) {
+    expect(other.slice(t * MODEL_WIDTH, (t + 1) * MODEL_WIDTH)).not.toEqual(
+      tokens.slice(t * MODEL_WIDTH, (t + 1) * MODEL_WIDTH),
+    );
+  }
+});
+
+test('products of turned rows depend on the offset of their places only, and turning keeps lengths', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 3 }), anySeed(), (dx, dy, seed) => {
+      const [dim, columns] = [16, 8];
+      const one = normals(dim, seed);
+      const two = normals(dim, seed + 1);
+      const everywhere = (row: Float32Array) =>
+        rotate2d(
+          Float32Array.from({ length: 64 * dim }, (_, i) => row[i % dim]),
+          1,
+          dim,
+          columns,
+        );
+      const [a, b] = [everywhere(one), everywhere(two)];
+      const product = (row: number, column: number) => {
+        const [p, q] = [row * columns + column, (row + dy) * columns + column + dx];
+        let sum = 0;
+        for (let d = 0; d < dim; d++) sum += a[p * dim + d] * b[q * dim + d];
+        return sum;
+      };
+      for (const [row, column] of [
+        [0, 0],
+        [2, 1],
+        [4, 4],
+      ])
+        expect(product(row, column)).toBeCloseTo(product(0, 0), 4);
+      const length = (x: Float32Array) => x.reduce((sum, v) => sum + v * v, 0);
+      expect(length(a.subarray(63 * dim))).toBeCloseTo(length(one), 3);
+    }),
+    { numRuns: 30 },
+  );
+});
+
+test('positions at their own size are the table, and stretching keeps a plane a plane inside', () => {
+  const table = normals(16 * 3, 1);
+  expect(relError(stretchPositions(table, 4, 3, 4, 4), table)).toBeLessThan(1e-6);
+  const plane = Float32Array.from({ length: 16 }, (_, i) => 2 * Math.floor(i / 4) + 3 * (i % 4));
+  const wide = stretchPositions(plane, 4, 1, 8, 8);
+  for (let r = 1; r < 7; r++) {
+    for (let c = 1; c < 7; c++) {
+      expect(wide[r * 8 + c]).toBeCloseTo(2 * ((r + 0.5) / 2 - 0.5) + 3 * ((c + 0.5) / 2 - 0.5), 5);
+    }
+  }
+});
+
+test('merging puts the four patches of a square side by side', () => {
+  const patches = Float32Array.from({ length: 16 }, (_, i) => i);
+  const squares = [0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15];
+  expect(Array.from(mergePatches(patches, 1, 4, 4, 2))).toEqual(squares);
+  expect(() => mergePatches(patches, 1, 2, 8, 3)).toThrow(RangeError);
+});
+
+test('gelu is x for large x, 0 for small, and within 1e-3 of x times the normal distribution between', () => {
+  expect([gelu(20), gelu(-20), gelu(0)].map(Math.abs)).toEqual([20, 0, 0]);
+  expect(Math.abs(gelu(1) - 0.8413447)).toBeLessThan(1e-3);
+  expect(Math.abs(gelu(-0.5) + 0.1542687)).toBeLessThan(1e-3);
+});
