@@ -9,7 +9,7 @@ import {
 } from '@epsim/placement';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { anyInput, sum } from './shapes.js';
+import { anyBatch, anyInput, splitInput, sum } from './shapes.js';
 
 /** Policies that may put two replicas of an expert on one rank although another place exists, and why. */
 const MAY_DUPLICATE: Readonly<Record<string, string>> = {
@@ -88,13 +88,9 @@ describe.each(policies)('%s', (name, policy) => {
 
   test('splits a batch so that each expert keeps its choices', () => {
     fc.assert(
-      fc.property(anyInput, fc.infiniteStream(fc.nat({ max: 20 })), (input, stream) => {
+      fc.property(anyBatch, ({ input, choices }) => {
         const placement = policy.place(input, options);
-        const choices = Int32Array.from(
-          { length: input.rankCount * input.loads.length },
-          () => stream.next().value as number,
-        );
-        const split = policy.split?.({ placement, choices, domainRanks: input.domainRanks }, options);
+        const split = policy.split?.(splitInput(input, placement, choices), options);
         if (!split) return;
         validatePlacement(split);
         validateQuota(split, choicesPerExpert(choices, input.loads.length));

@@ -1,4 +1,5 @@
 export { balancedness, choicesPerExpert, rankLoads, replicaCounts, slotLoads } from './loads.js';
+export { leastBusiestRank } from './lp-share.js';
 export type { PlacedReplicas, PlacementInput, PlacementPolicy, SplitInput } from './policy.js';
 export { type PlacementPolicyName, placementPolicies } from './registry.js';
 export {
@@ -9,4 +10,5 @@ export {
   leastSlotsPerRank,
   rankOfSlots,
 } from './slots.js';
+export { loadSolver } from './solver.js';
 export { duplicatesOnRank, validatePlacement, validateQuota } from './validate.js';
