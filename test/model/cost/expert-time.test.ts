@@ -29,6 +29,8 @@ const anyKernel = fc.record({
   rereadFraction: fc.double({ min: 0, max: 1, noNaN: true }),
   overlapExponent: fc.double({ min: 1, max: 8, noNaN: true }),
   permuteFraction: fc.double({ min: 0.1, max: 2, noNaN: true }),
+  tileNs: fc.nat(500),
+  innerBlock: fc.constant(1),
 }) satisfies fc.Arbitrary<ExpertKernel>;
 
 /** Every expert by itself, without the shared factors of the fast form. */
@@ -44,6 +46,7 @@ function naiveNs(loads: Int32Array, kernel: ExpertKernel): number {
     for (let done = 0; done < rows; done += tile) {
       streamed += 17_547_264 * (done === 0 ? 1 : kernel.rereadFraction);
       multiplied += tile * 66_060_288;
+      seconds += kernel.tileNs / 1e9;
     }
     const memory = streamed / (7700e9 * kernel.memoryFraction);
     const compute = multiplied / (peak * kernel.computeFraction);

@@ -20,8 +20,14 @@ export function attentionParts(
   const tokens = batch.sequences * batch.newTokens;
   const format = computeFormatOf(model.precision.rest);
   return {
-    projections: rooflineTime(projectionWork(model, attention, tokens), device, profile, format),
-    core: rooflineTime(coreWork(attention, batch), device, profile),
+    projections: rooflineTime(
+      projectionWork(model, attention, tokens),
+      device,
+      profile,
+      profile.dense,
+      format,
+    ),
+    core: rooflineTime(coreWork(attention, batch), device, profile, profile.attention),
   };
 }
 

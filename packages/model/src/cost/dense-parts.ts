@@ -82,7 +82,8 @@ export function denseLayerParts(
 ): Record<DensePart, Estimate> {
   const format = computeFormatOf(model.precision.rest);
   const work = denseLayerWork(model, tokensPerRank);
-  const time = (part: DensePart): Estimate => rooflineTime(work[part], device, profile, format);
+  const time = (part: DensePart): Estimate =>
+    rooflineTime(work[part], device, profile, profile.dense, format);
   return {
     router: time('router'),
     downProjection: time('downProjection'),

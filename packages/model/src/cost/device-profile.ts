@@ -32,6 +32,10 @@ export interface ExpertKernel {
   readonly overlapExponent: number;
   /** Fraction of the memory bandwidth at which presented rows are permuted in and out, 16 bits both ways. */
   readonly permuteFraction: number;
+  /** Paid once per tile, beside its streaming and multiplying. */
+  readonly tileNs: number;
+  /** The inner size is computed in whole blocks of so many columns; it shows where tensor parallelism cuts it. */
+  readonly innerBlock: number;
 }
 
 /** Ordinary matrix products, attention and element-wise kernels: a roofline with a start. */
@@ -40,6 +44,8 @@ export interface DenseKernel {
   readonly startNs: number;
   readonly memoryFraction: number;
   readonly computeFraction: number;
+  /** As in `ExpertKernel`: 1 adds the memory and the compute side, large values take the longer one. */
+  readonly overlapExponent: number;
 }
 
 /** Where a profile was fitted; outside, its error bar doubles. */
@@ -60,6 +66,8 @@ export interface DeviceProfile {
   readonly source: string;
   readonly experts: ExpertKernel;
   readonly dense: DenseKernel;
+  /** Attention proper: scores, weighted sums and recurrent states. */
+  readonly attention: DenseKernel;
   readonly range: ProfileRange;
   /** Median |predicted / measured - 1| over the rows it was fitted to; null when nothing was measured. */
   readonly medianError: number | null;

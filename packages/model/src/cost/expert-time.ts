@@ -9,7 +9,7 @@ import { expertBiasElements, expertElements } from '../parameters/feed-forward-p
 import { storedBytes } from '../parameters/tensor-entry.js';
 import type { DeviceProfile, ExpertKernel } from './device-profile.js';
 import { profileFor } from './profiles.js';
-import { errorBar, peakFlops } from './roofline.js';
+import { combine, errorBar, peakFlops } from './roofline.js';
 
 /** Bytes of one row element as it is permuted: 16 bits, in and out. */
 const PERMUTED_BYTES = 4;
@@ -31,9 +31,13 @@ export interface ExpertSizes {
   readonly rowElements: number;
 }
 
-/** Bytes, FLOPs per row and row width of one expert. K3 in MXFP4: 17,547,264 B, 66,060,288 FLOP, 3584. */
-export function expertSizes(moe: MoeShape, precision: Precision): ExpertSizes {
-  const elements = expertElements(moe);
+/**
+ * Bytes, FLOPs per row and row width of one expert. K3 in MXFP4: 17,547,264 B, 66,060,288 FLOP, 3584.
+ * `innerBlock` is the kernel's: a narrower inner size is computed as wide as whole blocks.
+ */
+export function expertSizes(moe: MoeShape, precision: Precision, innerBlock = 1): ExpertSizes {
+  const expertInnerSize = Math.ceil(moe.expertInnerSize / innerBlock) * innerBlock;
+  const elements = expertElements({ ...moe, expertInnerSize });
   return {
     weightBytes: storedBytes(elements, precision) + 2 * expertBiasElements(moe),
     flopsPerRow: 2 * elements,
@@ -64,24 +68,17 @@ export function expertNs(
   const bandwidth = device.memoryBytesPerSec * kernel.memoryFraction;
   const streamNs = (1e9 * sizes.weightBytes) / bandwidth;
   const peak = peakFlops(device, kernel.computeFormat) * kernel.computeFraction;
-  const tileNs = (1e9 * tile * sizes.flopsPerRow) / peak;
+  const multiplyNs = (1e9 * tile * sizes.flopsPerRow) / peak;
   let sum = 0;
   for (const rows of tokensPerSlot) {
     if (rows === 0) continue;
     const tiles = Math.ceil(rows / tile);
     const stream = streamNs * (1 + kernel.rereadFraction * (tiles - 1));
-    sum += combine(stream, tiles * tileNs, kernel.overlapExponent);
+    sum += combine(stream, tiles * multiplyNs, kernel.overlapExponent) + tiles * kernel.tileNs;
   }
   const permuteBandwidth = device.memoryBytesPerSec * kernel.permuteFraction;
   const permuteNs = (1e9 * presented * sizes.rowElements * PERMUTED_BYTES) / permuteBandwidth;
   return kernel.startNs + sum + permuteNs;
-}
-
-/** (a^p + b^p)^(1/p): the sum at p = 1, the larger one for large p. */
-function combine(a: number, b: number, exponent: number): number {
-  const large = Math.max(a, b);
-  if (large === 0) return 0;
-  return large * (1 + (Math.min(a, b) / large) ** exponent) ** (1 / exponent);
 }
 
 function within(value: number, range: readonly [number, number]): boolean {
@@ -100,7 +97,7 @@ export function expertComputeTime(
   profile: DeviceProfile = profileFor(device, model.precision.routedExperts),
 ): Estimate {
   const full: ExpertLoad = load instanceof Int32Array ? { tokensPerSlot: load } : load;
-  const sizes = expertSizes(model.moe, model.precision.routedExperts);
+  const sizes = expertSizes(model.moe, model.precision.routedExperts, profile.experts.innerBlock);
   let rows = 0;
   for (const tokens of full.tokensPerSlot) rows += tokens;
   const slots = full.tokensPerSlot.length;

@@ -24,4 +24,13 @@ export {
 } from './expert-time.js';
 export { deviceProfiles } from './profile-data.js';
 export { profileFor } from './profiles.js';
-export { addWork, errorBar, NO_WORK, peakFlops, rooflineNs, rooflineTime, type Work } from './roofline.js';
+export {
+  addWork,
+  combine,
+  errorBar,
+  NO_WORK,
+  peakFlops,
+  rooflineNs,
+  rooflineTime,
+  type Work,
+} from './roofline.js';

@@ -6,7 +6,18 @@ import type { DenseKernel, DeviceProfile, ExpertKernel } from './device-profile.
 
 const AIC = 'aiconfigurator collectors, github.com/ai-dynamo/aiconfigurator @095f58a5, Apache-2.0';
 
-const dense: DenseKernel = { startNs: 3000, memoryFraction: 0.8, computeFraction: 0.6 };
+const dense: DenseKernel = {
+  startNs: 2700,
+  memoryFraction: 0.95,
+  computeFraction: 0.677,
+  overlapExponent: 1.84,
+};
+const attention: DenseKernel = {
+  startNs: 10_500,
+  memoryFraction: 0.86,
+  computeFraction: 0.61,
+  overlapExponent: 4,
+};
 
 const trtllmW4a8 = {
   computeFormat: 'fp8',
@@ -39,8 +50,11 @@ export const deviceProfiles = {
       rereadFraction: 0.29,
       overlapExponent: 1,
       permuteFraction: 1.416,
+      tileNs: 0,
+      innerBlock: 1,
     },
     dense,
+    attention,
     range: k3Range,
     medianError: 0.042,
     leaveOutError: 0.06,
@@ -59,8 +73,11 @@ export const deviceProfiles = {
       rereadFraction: 0.243,
       overlapExponent: 1,
       permuteFraction: 1.386,
+      tileNs: 0,
+      innerBlock: 1,
     },
     dense,
+    attention,
     range: k3Range,
     medianError: 0.05,
     leaveOutError: 0.07,
@@ -79,8 +96,11 @@ export const deviceProfiles = {
       rereadFraction: 1.04,
       overlapExponent: 1.81,
       permuteFraction: 0.195,
+      tileNs: 0,
+      innerBlock: 1,
     },
     dense,
+    attention,
     range: k3Range,
     medianError: 0.015,
     leaveOutError: 0.03,
@@ -102,8 +122,11 @@ export const deviceProfiles = {
       rereadFraction: 0,
       overlapExponent: 2,
       permuteFraction: 1,
+      tileNs: 0,
+      innerBlock: 1,
     },
     dense,
+    attention,
     range: { rowsPerExpert: [1, 16384], expertsPerRank: [2, 256] },
     medianError: null,
     leaveOutError: null,
@@ -125,8 +148,11 @@ export const deviceProfiles = {
       rereadFraction: 0,
       overlapExponent: 2,
       permuteFraction: 1,
+      tileNs: 0,
+      innerBlock: 1,
     },
     dense,
+    attention,
     range: { rowsPerExpert: [1, 16384], expertsPerRank: [2, 256] },
     medianError: null,
     leaveOutError: null,

@@ -3,10 +3,10 @@
  * The one idea: a total is a sum over named tensors, so a wrong total has a name.
  * Knows sizes and storage; which rank holds what, and what a step computes, are decided elsewhere.
  */
-import type { LayerShape, ModelShape, Precision, VisionShape } from '@epsim/spec';
+import { type LayerShape, type ModelShape, type Precision, precisions, type VisionShape } from '@epsim/spec';
 import { attentionTensors } from './attention-parameters.js';
 import { denseTensors, moeTensors } from './feed-forward-parameters.js';
-import { BF16, type ParameterTensor, storedBytes, type TensorSize } from './tensor-entry.js';
+import { type ParameterTensor, storedBytes, type TensorSize } from './tensor-entry.js';
 
 /** Colour channels of an image patch. */
 const IMAGE_CHANNELS = 3;
@@ -52,7 +52,7 @@ function visionTensors(shape: ModelShape, v: VisionShape): TensorSize[] {
 /** Storage of a tensor: experts have their own format, vectors and lookups stay in 16 bits. */
 function precisionOf(shape: ModelShape, tensor: TensorSize): Precision {
   const own = tensor.tensorClass === 'routed-expert' ? shape.precision.routedExperts : shape.precision.rest;
-  return tensor.plain && own.bits < 16 ? BF16 : own;
+  return tensor.plain && own.bits < 16 ? precisions.bf16 : own;
 }
 
 function entry(

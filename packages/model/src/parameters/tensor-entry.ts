@@ -54,8 +54,6 @@ export interface ParameterTensor {
   readonly split: TensorSplit;
 }
 
-export const BF16: Precision = { name: 'bf16', bits: 16, groupSize: 0, scaleBits: 0 };
-
 /**
  * Bytes of `elements` stored values with their scales; groups are counted over the whole tensor.
  * MXFP4 is 4 bits and one 8-bit scale per 32: 17,547,264 B for an expert of 33,030,144 elements.
