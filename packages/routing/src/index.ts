@@ -1,4 +1,5 @@
 export { createRoutingArena, type RoutingArena } from './arena.js';
+export { assignBalanced, type BalancedAssignment } from './balanced-assignment.js';
 export { createExactGaps, quantileNaive } from './gap-exact.js';
 export { createGapHistogram, type GapHistogram } from './gap-histogram.js';
 export { maxVioFloor, maxVioOf, stepsUntilWithinFloor } from './measures.js';

@@ -7,6 +7,7 @@ import { capacity } from './policies/capacity.js';
 import { expertChoice } from './policies/expert-choice.js';
 import { groupLimited } from './policies/group-limited.js';
 import { hash } from './policies/hash.js';
+import { lpAssignment } from './policies/lp-assignment.js';
 import { quantile } from './policies/quantile.js';
 import { randomUniform } from './policies/random-uniform.js';
 import { recorded } from './policies/recorded.js';
@@ -25,6 +26,7 @@ export const routingPolicies = {
   hash,
   'random-uniform': randomUniform,
   sinkhorn,
+  'lp-assignment': lpAssignment,
   recorded,
 } as const satisfies Record<string, RoutingPolicy>;
 
