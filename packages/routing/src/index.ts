@@ -10,3 +10,21 @@ export { type RoutingPolicyName, routingPolicies } from './registry.js';
 export { countLoads } from './route-rows.js';
 export { type Scoring, scoreRowNaive, scoreRows } from './scoring.js';
 export { createSelector, type Selector, selectNaive } from './select.js';
+export { auxLossOf } from './study/aux-loss.js';
+export {
+  lossOf,
+  routerLogits,
+  type SmallMoe,
+  type SmallMoeShape,
+  startingMoe,
+  zeroMoe,
+} from './study/small-moe.js';
+export { createTeacher, type StudyBatch, type Teacher, type TeacherShape } from './study/teacher.js';
+export {
+  type StudyCurve,
+  type StudyMethod,
+  type StudyOptions,
+  studyMethods,
+  studyOptions,
+  trainUnder,
+} from './study/training-study.js';
