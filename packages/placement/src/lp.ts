@@ -1,11 +1,13 @@
 /**
- * Per-batch sharing between replicas as a linear program on a replica graph (after DeepSeek's LPLB).
- * The one idea: homes are packed by expected load once; each batch then asks how many choices every replica
+ * Per-batch sharing between replicas as a linear program (after DeepSeek's LPLB).
+ * The one idea: replicas are placed by expected load once; each batch then asks how many choices every replica
  * takes so that the busiest rank has least, which a linear program answers exactly, over any number of hops.
+ * A fixed replica graph keeps the traffic between replicas on links that are chosen in advance.
  * Await `ready()` before the first `split`.
  */
 import { NO_EXPERT, type Placement } from '@epsim/spec';
 import { z } from 'zod';
+import { placeDistinct } from './eplb-distinct.js';
 import { homesPerRank } from './homes.js';
 import { choicesPerExpert } from './loads.js';
 import { shareByProgram } from './lp-share.js';
@@ -16,16 +18,17 @@ import { checkInput, slotOffsetsOf } from './slots.js';
 import { loadSolver } from './solver.js';
 
 const lpOptions = z.strictObject({
-  /** Whose experts a rank's redundant slots copy. */
-  graph: z.enum(replicaGraphs).default('cube'),
+  /** Whose experts a rank's redundant slots copy: a fixed graph, or wherever the expected load asks for it. */
+  graph: z.enum(['by-load', ...replicaGraphs]).default('by-load'),
 });
 
 export const lp: PlacementPolicy = {
-  summary: 'choices of each batch shared between replicas by a linear program on a replica graph',
+  summary: 'choices of each batch shared between replicas by a linear program, on a replica graph or by load',
   options: lpOptions,
   place(input, options) {
     checkInput(input);
-    return placeOnGraph(input, lpOptions.parse(options).graph);
+    const { graph } = lpOptions.parse(options);
+    return graph === 'by-load' ? placeDistinct(input) : placeOnGraph(input, graph);
   },
   split({ placement, choices, rankSpeed }) {
     const load = choicesPerExpert(choices, placement.expertCount);

@@ -22,7 +22,7 @@ export function solve(model: ModelData): Float64Array {
   if (!highs) throw new Error("the solver is not loaded; await loadSolver() (or the policy's ready()) first");
   const { modelStatus } = highs.constants;
   return highs.withModel(model, (lp) => {
-    lp.options.set({ output_flag: false, solver: 'simplex' });
+    lp.options.set({ output_flag: false, solver: 'simplex', presolve: 'off' });
     lp.run();
     const status = lp.getModelStatus();
     if (status !== modelStatus.optimal) throw new Error(`linear program ended with status ${status}`);
