@@ -38,9 +38,6 @@ export interface Choices {
   readonly weights: Float32Array;
 }
 
-/** Runs the chosen experts: sums in choice order, latents [tokens x width] to out [tokens x width]. */
-export type ExpertLayer = (layer: number, latents: Float32Array, choices: Choices, out: Float32Array) => void;
-
 /** Sigmoid scores [tokens x experts]. */
 export function routerScores(
   x: Float32Array,
@@ -98,10 +95,32 @@ export function plainExperts(
   }
 }
 
-/**
- * The layer for x [tokens x hidden] and choices made beforehand; returns [tokens x hidden].
- * `runExperts` takes the experts' part when they are executed elsewhere.
- */
+/** The rows that travel to the experts: x Wdown [tokens x width], or x itself where there is no latent. */
+export function moeLatents(
+  x: Float32Array,
+  hidden: number,
+  width: number,
+  weights: LatentMoeWeights,
+): Float32Array {
+  return weights.latent === null ? x : linear(x, weights.latent.down, hidden, width);
+}
+
+/** The layer's output from x [tokens x hidden] and the experts' weighted sums y [tokens x width]. */
+export function moeOutput(
+  x: Float32Array,
+  y: Float32Array,
+  hidden: number,
+  width: number,
+  glu: Glu,
+  weights: LatentMoeWeights,
+): Float32Array {
+  const { latent, shared } = weights;
+  const normed = latent?.norm ? rmsNorm(y, latent.norm) : y;
+  const out = latent === null ? normed.slice() : linear(normed, latent.up, width, hidden);
+  return shared === null ? out : addTo(out, gluNetwork(glu, shared, x, hidden));
+}
+
+/** The whole layer for x [tokens x hidden] and choices made beforehand; returns [tokens x hidden]. */
 export function latentMoe(
   x: Float32Array,
   hidden: number,
@@ -109,14 +128,8 @@ export function latentMoe(
   glu: Glu,
   weights: LatentMoeWeights,
   choices: Choices,
-  runExperts: (latents: Float32Array, choices: Choices, out: Float32Array) => void = (latents, chosen, out) =>
-    plainExperts(glu, weights.experts, latents, width, chosen, out),
 ): Float32Array {
-  const { latent, shared } = weights;
-  const z = latent === null ? x : linear(x, latent.down, hidden, width);
   const y = new Float32Array(rowCount(x, hidden) * width);
-  runExperts(z, choices, y);
-  const normed = latent?.norm ? rmsNorm(y, latent.norm) : y;
-  const out = latent === null ? normed : linear(normed, latent.up, width, hidden);
-  return shared === null ? out : addTo(out, gluNetwork(glu, shared, x, hidden));
+  plainExperts(glu, weights.experts, moeLatents(x, hidden, width, weights), width, choices, y);
+  return moeOutput(x, y, hidden, width, glu, weights);
 }
