@@ -79,14 +79,14 @@ export function sampleScenario(changes: Partial<Scenario> = {}): Scenario {
       topology: { kind: 'nvlink-domain', domainRanks: 8, scaleUp: link, scaleOut: null, options: {} },
       overrides: [],
     },
-    workload: { tokensPerRank: 4, options: {} },
-    routing: { policy: 'top-k', options: {} },
+    workload: { kind: 'synthetic', tokensPerRank: 4, options: {} },
+    routing: { policy: 'top-k', options: {}, baseline: null },
     placement: { policy: 'contiguous', options: {}, slotsPerRank: null, everySteps: 0 },
     dispatch: { kind: 'per-rank', dispatchFormat: 'fp8', combineFormat: 'bf16', replica: 'round-robin' },
     steps: 1,
     layers: 1,
     time: { network: 'bound', overlap: 'none' },
-    carry: { tokensPerRank: 4, expertInnerSize: 64, workers: 2, steps: 1, transport: 'thread' },
+    carry: { tokensPerRank: 4, expertInnerSize: 64, workers: 2, steps: 1, rows: 'fp32', transport: 'thread' },
     ...changes,
   };
 }
@@ -129,7 +129,14 @@ export function sampleRecord(
       phases: { dispatch: estimate(200), experts: estimate(700), combine: estimate(300) },
       stragglerIdleFraction: 0.1,
     },
-    carried: { tokens: choices / 2, maxAbsError: 1e-6, maxRelError: 1e-5, receivedBytes: 1000 },
+    baseline: null,
+    carried: {
+      tokens: Math.ceil(choices / 2),
+      maxAbsError: 1e-6,
+      maxRelError: 1e-5,
+      receivedBytes: 1000,
+      outputHash: 'abc',
+    },
     ...changes,
   };
 }

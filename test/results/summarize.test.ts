@@ -1,4 +1,4 @@
-import { summarize, summarySchema } from '@epsim/results';
+import { loadMeasures, summarize, summarySchema } from '@epsim/results';
 import { describe, expect, test } from 'vitest';
 import { estimate, sampleRecord, sampleScenario } from './sample.js';
 
@@ -90,6 +90,23 @@ describe('a summary', () => {
     });
     expect(times?.relErrorBar).toBeCloseTo(0.15, 12);
     expect(times?.tokensPerSecPerRank).toBeCloseTo(2 / 2e-6, 6);
+  });
+
+  test('the baseline is measured like the run itself: per layer first', () => {
+    const baseline = (over: readonly number[]) => ({
+      policy: 'top-k',
+      expertLoadMeasures: loadMeasures(over),
+      rankLoadMeasures: loadMeasures(over),
+      stepNs: 500,
+    });
+    const records = [
+      sampleRecord([2, 2, 2, 2], [4, 4], { layer: 0, baseline: baseline([300, 100]) }),
+      sampleRecord([2, 2, 2, 2], [4, 4], { layer: 1, baseline: baseline([100, 300]) }),
+    ];
+    const summary = summarize(sampleScenario({ layers: 2 }), records, extra);
+    expect(summary.baseline).toMatchObject({ policy: 'top-k', load: { maxVio: 0.5 }, stepNs: 1000 });
+    expect(summary.baseline?.ranks.meanOverMax).toBeCloseTo(2 / 3, 12);
+    expect(summarize(sampleScenario(), [sampleRecord([1, 1], [1, 1])], extra).baseline).toBeNull();
   });
 
   test('a run that carried nothing or timed nothing says so', () => {

@@ -60,6 +60,7 @@ export function summarize(scenario: Scenario, records: readonly StepRecord[], ex
     ranks: rankLoads(whole, cluster.rankCount),
     bytes: bytesOf(whole),
     routing: routingOf(whole, scenario),
+    baseline: baselineOf(steps),
     moves: {
       slots: total(whole.map((record) => record.move.slots)),
       bytes: total(whole.map((record) => record.move.bytes)),
@@ -166,6 +167,26 @@ function routingOf(records: readonly StepRecord[], scenario: Scenario): Summary[
   };
 }
 
+/** Null unless every record has a baseline. */
+function baselineOf(steps: readonly (readonly StepRecord[])[]): Summary['baseline'] {
+  const baselines = steps.flat().map((record) => record.baseline);
+  const known = baselines.filter((baseline) => baseline !== null);
+  if (known.length < baselines.length) return null;
+  const experts = known.map((baseline) => baseline.expertLoadMeasures);
+  const lastStep = experts.slice(experts.length - steps[steps.length - 1].length);
+  const times = known.flatMap((baseline) => (baseline.stepNs === null ? [] : [baseline.stepNs]));
+  return {
+    policy: known[0].policy,
+    load: {
+      maxVio: mean(experts.map((m) => m.maxMinusMeanOverMean)),
+      lastStepMaxVio: mean(lastStep.map((m) => m.maxMinusMeanOverMean)),
+      ...imbalanceOf(experts),
+    },
+    ranks: imbalanceOf(known.map((baseline) => baseline.rankLoadMeasures)),
+    stepNs: times.length < known.length ? null : total(times) / steps.length,
+  };
+}
+
 function carriedOf(
   steps: readonly (readonly StepRecord[])[],
   scenario: Scenario,
@@ -183,6 +204,7 @@ function carriedOf(
     maxRelError: any ? Math.max(...carried.map((c) => c.maxRelError)) : null,
     receivedBytes: total(carried.map((c) => c.receivedBytes)),
     checked: any,
+    rows: any ? (scenario.carry?.rows ?? null) : null,
     expertInnerSize: any ? (scenario.carry?.expertInnerSize ?? fullExpertInnerSize) : 0,
     fullExpertInnerSize,
   };

@@ -99,13 +99,32 @@ export const summarySchema = z.strictObject({
       .number()
       .describe('largest change of the selection bias in one update, mean over layers and steps'),
   }),
+  baseline: z
+    .strictObject({
+      policy: z.string(),
+      load: z.strictObject({
+        maxVio: imbalance.maxMinusMeanOverMean.describe(
+          'MaxVio over experts: (max - mean) / mean; 0 is even',
+        ),
+        lastStepMaxVio: z.number().describe('that over the layers of the last step'),
+        ...imbalance,
+      }),
+      ranks: z.strictObject(imbalance),
+      stepNs: z.number().nullable().describe('predicted time of a step, as timed.stepNs'),
+    })
+    .nullable()
+    .describe('the same tokens under the baseline policy on the same placement; null when there is none'),
   moves: z
-    .strictObject({ slots: z.number(), bytes: z.number(), ns: z.number() })
-    .describe('weights moved by placement changes, all steps and layers; ns is not part of timed.stepNs'),
+    .strictObject({
+      slots: z.number().describe('slots that a placement change filled anew, all steps and layers'),
+      bytes: z.number().describe('weights that moved for it'),
+      ns: z.number().describe('time that took; not part of timed.stepNs'),
+    })
+    .describe('experts moved by placement changes'),
   carried: z
     .strictObject({
       transport: z.string().nullable().describe('null when nothing was carried'),
-      workers: z.int(),
+      workers: z.int().describe('threads or processes that carried'),
       tokens: z.int().describe('tokens whose rows really moved, each counted once'),
       layerSteps: z.int().describe('layers of steps that were carried'),
       maxAbsError: z.number().nullable().describe('largest |result - single-process reference|'),
@@ -115,6 +134,10 @@ export const summarySchema = z.strictObject({
         .describe('that over the largest |reference|; the largest of any layer'),
       receivedBytes: z.number().describe("bytes counted where rows arrived, equal to the carried plan's"),
       checked: z.boolean().describe('true when every carried layer was compared with the reference'),
+      rows: z
+        .enum(['fp32', 'wire'])
+        .nullable()
+        .describe('what travelled: full precision, or the wire formats'),
       expertInnerSize: z.int().describe('inner size of the experts that really ran'),
       fullExpertInnerSize: z.int().describe("the model's own"),
     })

@@ -1,0 +1,69 @@
+/**
+ * How the balance over experts develops from step to step, beside the floor that sampling alone sets.
+ */
+import type { Run } from '@epsim/results';
+import type { StepRecord } from '@epsim/spec';
+import type { ChartMaker, Series } from '../chart-spec.js';
+import { layersOfStep, runLine, stepNumbers } from './run-words.js';
+
+export const maxVioSteps: ChartMaker<Run> = {
+  summary: 'MaxVio over steps beside the floor of perfectly balanced random routing',
+  file: 'maxvio-steps.png',
+  spec(run) {
+    const steps = stepNumbers(run);
+    if (steps.length < 2) return null;
+    const layers = steps.map((step) => layersOfStep(run, step));
+    const vios = layers.map((records) =>
+      records.map((record) => record.expertLoadMeasures.maxMinusMeanOverMean),
+    );
+    const several = layers[0].length > 1;
+    return {
+      kind: 'xy',
+      title: 'Imbalance over experts by step: MaxVio = (max - mean) / mean',
+      subtitle: runLine(run),
+      x: { label: 'step', unit: 'count' },
+      y: { label: 'MaxVio (0 is even)', unit: 'ratio', min: 0 },
+      series: [
+        {
+          name: several ? 'mean over layers' : 'MaxVio',
+          mark: 'line',
+          colour: 0,
+          xs: steps,
+          values: vios.map(mean),
+        },
+        ...(several
+          ? [
+              {
+                name: 'worst layer',
+                mark: 'line' as const,
+                colour: 1,
+                xs: steps,
+                values: vios.map((v) => Math.max(...v)),
+              },
+            ]
+          : []),
+        ...baselineSeries(layers, steps),
+        {
+          name: 'floor: balanced random routing of the same tokens',
+          mark: 'dashed',
+          colour: 'muted',
+          xs: steps,
+          values: layers.map((records) => mean(records.map((record) => record.maxVioFloor))),
+        },
+      ],
+    };
+  },
+};
+
+/** The same tokens under the baseline policy, mean over layers; nothing when the run has none. */
+function baselineSeries(layers: readonly (readonly StepRecord[])[], xs: readonly number[]): Series[] {
+  const policy = layers[0][0].baseline?.policy;
+  if (policy === undefined) return [];
+  const vio = ({ baseline }: StepRecord) => baseline?.expertLoadMeasures.maxMinusMeanOverMean ?? 0;
+  const values = layers.map((records) => mean(records.map(vio)));
+  return [{ name: `${policy} on the same tokens`, mark: 'line', colour: 2, xs, values }];
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((a, b) => a + b, 0) / values.length;
+}
