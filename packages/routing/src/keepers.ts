@@ -22,6 +22,8 @@ export function createKeepers(arena: RoutingArena, limits: Int32Array): Keepers 
   const scores = arena.f32('kept scores', total);
   const rows = arena.i32('kept rows', total);
   const counts = new Int32Array(limits.length);
+  /** Score of the worst kept row of each expert; minus infinity while there is room, infinity where there is none. */
+  const worst = Float32Array.from(limits, (limit) => (limit > 0 ? -Infinity : Infinity));
 
   /** Whether the row at `a` should leave before the row at `b`. */
   const leavesBefore = (a: number, b: number) =>
@@ -61,19 +63,19 @@ export function createKeepers(arena: RoutingArena, limits: Int32Array): Keepers 
 
   return {
     offer(expert, score, row) {
+      if (!(score > worst[expert])) return;
       const base = starts[expert];
       if (counts[expert] < limits[expert]) {
         put(base + counts[expert], score, row);
         siftUp(base, counts[expert]++);
-      } else if (limits[expert] > 0 && score > scores[base]) {
+      } else {
         put(base, score, row);
         siftDown(base, limits[expert]);
       }
+      if (counts[expert] === limits[expert]) worst[expert] = scores[base];
     },
     keeps(expert, score, row) {
-      if (counts[expert] < limits[expert]) return true;
-      const worst = starts[expert];
-      return limits[expert] > 0 && (score > scores[worst] || (score === scores[worst] && row <= rows[worst]));
+      return score > worst[expert] || (score === worst[expert] && row <= rows[starts[expert]]);
     },
     maxKeptPerRow(rowCount) {
       const kept = arena.i32('experts that keep a row', rowCount).fill(0);

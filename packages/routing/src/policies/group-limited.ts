@@ -47,7 +47,8 @@ export const groupLimited = definePolicy({
           }
           groups.select(groupScores, 0, noBias);
           let next = 0;
-          for (const group of groups.ids.toSorted()) {
+          for (let group = 0; group < groupCount; group++) {
+            if (!groups.ids.includes(group)) continue;
             for (let expert = group * groupSize; expert < (group + 1) * groupSize; expert++) {
               allowed[next] = scores[offset + expert];
               withinBias[next] = bias[expert];

@@ -22,7 +22,7 @@ export const lpAssignment = definePolicy({
         const tokens = tokenCountOf(batch);
         const all = arena.f32('scores of a batch', tokens * expertCount);
         forEachRow(context, arena, batch, context.scoring, (scores, offset, row) => {
-          all.set(scores.subarray(offset, offset + expertCount), row * expertCount);
+          for (let e = 0; e < expertCount; e++) all[row * expertCount + e] = scores[offset + e];
         });
         const chosen = arena.i32('balanced choices', tokens * topK);
         assignBalanced(all, expertCount, topK, chosen);

@@ -70,19 +70,18 @@ function readAllChoices(context: RouterContext, batch: TokenBatch, choices: Int3
     const first = batch.tokenOffsets[rank];
     const end = batch.tokenOffsets[rank + 1];
     batch.readChoices(rank, choices.subarray(first * topK, end * topK));
-    for (let row = first; row < end; row++) {
-      made[row] = checkRow(context, choices, row, `rank ${rank} row ${row - first}`);
-    }
+    for (let row = first; row < end; row++) made[row] = checkRow(context, choices, row, rank, first);
   }
   return made;
 }
 
-/** Number of choices of a row. */
+/** Number of choices of a row of `rank`, whose first row is `first`. */
 function checkRow(
   { topK, expertCount }: RouterContext,
   choices: Int32Array,
   row: number,
-  place: string,
+  rank: number,
+  first: number,
 ): number {
   let made = 0;
   for (let i = row * topK; i < (row + 1) * topK; i++) {
@@ -90,12 +89,13 @@ function checkRow(
     if (expert === NO_EXPERT) continue;
     if (expert < 0 || expert >= expertCount) {
       throw new RangeError(
-        `recorded choices: ${place}: expert ${expert} of ${expertCount}; -1 marks padding`,
+        `recorded choices: rank ${rank} row ${row - first}: expert ${expert} of ${expertCount}; -1 marks padding`,
       );
     }
     if (choices.indexOf(expert, row * topK) < i) {
       throw new RangeError(
-        `recorded choices: ${place}: expert ${expert} twice in one token; rows that only pad must hold -1`,
+        `recorded choices: rank ${rank} row ${row - first}: expert ${expert} twice in one token; ` +
+          'rows that only pad must hold -1',
       );
     }
     made++;

@@ -25,11 +25,11 @@ export function auxLossOf(
   const scale = (coefficient * expertCount) / batch.tokens;
   let loss = 0;
   for (let token = 0; token < batch.tokens; token++) {
-    const x = batch.inputs.subarray(token * width, (token + 1) * width);
+    const x = token * width;
     let mass = 0;
     for (let e = 0; e < expertCount; e++) {
       let logit = 0;
-      for (let d = 0; d < width; d++) logit += model.router[e * width + d] * x[d];
+      for (let d = 0; d < width; d++) logit += model.router[e * width + d] * batch.inputs[x + d];
       scores[e] = 1 / (1 + Math.exp(-logit));
       mass += scores[e];
     }
@@ -39,7 +39,7 @@ export function auxLossOf(
     if (!gradients) continue;
     for (let e = 0; e < expertCount; e++) {
       const slope = ((scale * (choiceShare[e] - weighted)) / mass) * scores[e] * (1 - scores[e]);
-      for (let d = 0; d < width; d++) gradients.router[e * width + d] += slope * x[d];
+      for (let d = 0; d < width; d++) gradients.router[e * width + d] += slope * batch.inputs[x + d];
     }
   }
   return loss;

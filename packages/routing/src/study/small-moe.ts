@@ -72,24 +72,31 @@ export function lossOf(
   gradients?: SmallMoe,
 ): number {
   const { topK, outWidth, innerSize } = model.shape;
-  const work = {
+  const work: Work = {
+    chosen: new Int32Array(topK),
     scores: new Float64Array(topK),
+    gateSlopes: new Float64Array(topK),
     hidden: new Float64Array(topK * innerSize),
     outputs: new Float64Array(topK * outWidth),
     error: new Float64Array(outWidth),
   };
   let sum = 0;
   for (let token = 0; token < batch.tokens; token++) {
-    const chosen = choices.subarray(token * topK, (token + 1) * topK);
-    sum += forward(model, batch, token, chosen, work);
-    if (gradients) backward(model, batch, token, chosen, work, gradients);
+    for (let i = 0; i < topK; i++) work.chosen[i] = choices[token * topK + i];
+    sum += forward(model, batch, token, work);
+    if (gradients) backward(model, batch, token, work, gradients);
   }
   return sum / (batch.tokens * outWidth);
 }
 
+/** One token's pass through its experts. */
 interface Work {
+  /** Experts of the token, [topK]. */
+  readonly chosen: Int32Array;
   /** Scores of the chosen, [topK]; their sum divides the gates. */
   readonly scores: Float64Array;
+  /** Slope of the loss at each gate, [topK]. */
+  readonly gateSlopes: Float64Array;
   /** Before the activation, [topK x innerSize]. */
   readonly hidden: Float64Array;
   /** Of each chosen expert, [topK x outWidth]. */
@@ -113,9 +120,9 @@ function logitOf(
 const sigmoid = (z: number) => 1 / (1 + Math.exp(-z));
 
 /** Fills `work` for one token and returns its squared error. */
-function forward(model: SmallMoe, batch: StudyBatch, token: number, chosen: Int32Array, work: Work): number {
+function forward(model: SmallMoe, batch: StudyBatch, token: number, work: Work): number {
   const { width, outWidth, innerSize } = model.shape;
-  const { scores, hidden, outputs, error } = work;
+  const { chosen, scores, hidden, outputs, error } = work;
   let mass = 0;
   for (let i = 0; i < chosen.length; i++) {
     scores[i] = sigmoid(logitOf(model, batch.inputs, token, chosen[i], width));
@@ -151,26 +158,18 @@ function siluSlope(z: number): number {
 }
 
 /** Adds the gradient of one token's share of the mean, whose forward pass `work` holds. */
-function backward(
-  model: SmallMoe,
-  batch: StudyBatch,
-  token: number,
-  chosen: Int32Array,
-  work: Work,
-  gradients: SmallMoe,
-): void {
+function backward(model: SmallMoe, batch: StudyBatch, token: number, work: Work, gradients: SmallMoe): void {
   const { width, outWidth } = model.shape;
-  const { scores, outputs, error } = work;
+  const { chosen, scores, gateSlopes, outputs, error } = work;
   const scale = 2 / (batch.tokens * outWidth);
-  const mass = scores.reduce((a, b) => a + b, 0);
-  // d loss / d gate of each chosen expert, and its mean under the gates.
+  let mass = 0;
+  for (let i = 0; i < chosen.length; i++) mass += scores[i];
   let meanSlope = 0;
-  const gateSlopes = scores.map((score, i) => {
-    let slope = 0;
-    for (let o = 0; o < outWidth; o++) slope += scale * error[o] * outputs[i * outWidth + o];
-    meanSlope += (score / mass) * slope;
-    return slope;
-  });
+  for (let i = 0; i < chosen.length; i++) {
+    gateSlopes[i] = 0;
+    for (let o = 0; o < outWidth; o++) gateSlopes[i] += scale * error[o] * outputs[i * outWidth + o];
+    meanSlope += (scores[i] / mass) * gateSlopes[i];
+  }
   for (let i = 0; i < chosen.length; i++) {
     const s = scores[i];
     const logitSlope = ((gateSlopes[i] - meanSlope) / mass) * s * (1 - s);

@@ -46,12 +46,12 @@ export function createTeacher({ seed, width, outWidth, kinds, kindSkew }: Teache
       const targets = new Float64Array(tokens * outWidth);
       for (let token = 0; token < tokens; token++) {
         const kind = drawKind(cumulative, stream.uniform());
-        const x = inputs.subarray(token * width, (token + 1) * width);
-        for (let d = 0; d < width; d++) x[d] = centres[kind * width + d] + SPREAD * stream.normal();
+        const x = token * width;
+        for (let d = 0; d < width; d++) inputs[x + d] = centres[kind * width + d] + SPREAD * stream.normal();
         for (let o = 0; o < outWidth; o++) {
           const row = (kind * outWidth + o) * width;
           let sum = 0;
-          for (let d = 0; d < width; d++) sum += matrices[row + d] * x[d];
+          for (let d = 0; d < width; d++) sum += matrices[row + d] * inputs[x + d];
           targets[token * outWidth + o] = Math.tanh(sum);
         }
       }
@@ -76,6 +76,7 @@ function cumulativeShares(kinds: number, skew: number): Float64Array {
 }
 
 function drawKind(cumulative: Float64Array, uniform: number): number {
-  const kind = cumulative.findIndex((limit) => uniform < limit);
-  return kind < 0 ? cumulative.length - 1 : kind;
+  let kind = 0;
+  while (kind < cumulative.length - 1 && uniform >= cumulative[kind]) kind++;
+  return kind;
 }
