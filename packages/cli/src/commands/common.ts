@@ -1,0 +1,51 @@
+/** Options that commands share. */
+import { type Command, InvalidArgumentError } from 'commander';
+
+export interface OutputOptions {
+  readonly json?: boolean;
+  readonly quiet?: boolean;
+}
+
+export function withOutput(command: Command): Command {
+  return command
+    .option('--json', 'one JSON document on standard output')
+    .option('--quiet', 'no progress and no notes');
+}
+
+export function withSet(command: Command): Command {
+  return command.option('--set <path=value>', 'override a field of the scenario (repeatable)', collect, []);
+}
+
+export function collect(value: string, previous: readonly string[]): string[] {
+  return [...previous, value];
+}
+
+/** An integer of at least `least`. */
+export function integer(least: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!Number.isInteger(value) || value < least) {
+      throw new InvalidArgumentError(`expected a whole number of at least ${least}.`);
+    }
+    return value;
+  };
+}
+
+/** An AbortSignal that Ctrl-C raises; a second Ctrl-C ends the process at once. */
+export function interruptSignal(note: (text: string) => void): { signal: AbortSignal; release: () => void } {
+  const abort = new AbortController();
+  const onInterrupt = () => {
+    if (abort.signal.aborted) process.exit(130);
+    note('stopping after the layer in hand; press Ctrl-C again to stop at once');
+    abort.abort();
+  };
+  process.on('SIGINT', onInterrupt);
+  process.on('SIGTERM', onInterrupt);
+  return {
+    signal: abort.signal,
+    release: () => {
+      process.off('SIGINT', onInterrupt);
+      process.off('SIGTERM', onInterrupt);
+    },
+  };
+}

@@ -1,0 +1,76 @@
+/** `epsim run`: one experiment, carried and timed, into a run folder. */
+import { join } from 'node:path';
+import { terminalSummary } from '@epsim/report';
+import { type Command, Option } from 'commander';
+import { UsageError } from '../failure.js';
+import { runScenario } from '../run-scenario.js';
+import { loadScenario, readerBeside } from '../scenario-file.js';
+import { terminal } from '../terminal.js';
+import { integer, interruptSignal, type OutputOptions, withOutput, withSet } from './common.js';
+
+interface RunOptions extends OutputOptions {
+  readonly out?: string;
+  readonly force?: boolean;
+  readonly set: readonly string[];
+  readonly seed?: number;
+  readonly transport?: 'inline' | 'thread';
+  readonly workers?: number;
+  readonly timeOnly?: boolean;
+  readonly carryOnly?: boolean;
+}
+
+export function runCommand(program: Command): void {
+  withOutput(withSet(program.command('run').argument('<scenario>', 'a YAML or JSON file')))
+    .summary('one experiment: carried and timed')
+    .description(
+      'Runs a scenario: routes, plans and times every step, carries the last ones for real, and writes a run folder.',
+    )
+    .option('--out <dir>', 'run folder (default: runs/<name of the scenario>, numbered when taken)')
+    .option('--force', 'replace a run that is already in --out')
+    .option('--seed <n>', "another seed than the scenario's", integer(0))
+    .addOption(new Option('--transport <kind>', 'how rows are carried').choices(['inline', 'thread']))
+    .option('--workers <n>', 'threads that carry', integer(1))
+    .option('--time-only', 'do not carry')
+    .option('--carry-only', 'do not time')
+    .addHelpText(
+      'after',
+      '\nExample:\n  epsim run scenarios/k3-quickstart.yaml --set routing.policy=top-k --out runs/top-k',
+    )
+    .action(run);
+}
+
+async function run(path: string, options: RunOptions): Promise<void> {
+  if (options.timeOnly && options.carryOnly) {
+    throw new UsageError('--time-only and --carry-only: nothing is left to do; give one of them');
+  }
+  const term = terminal(options.quiet === true);
+  const set = [...options.set, ...(options.seed === undefined ? [] : [`seed=${options.seed}`])];
+  const loaded = loadScenario(path, set);
+  const scenario = options.timeOnly ? { ...loaded, carry: null } : loaded;
+  if (options.carryOnly && !scenario.carry) {
+    throw new UsageError(`${path}: --carry-only: the scenario carries nothing; add a "carry:" section`);
+  }
+  const { signal, release } = interruptSignal(term.note);
+  try {
+    const { summary, dir } = await runScenario(
+      {
+        scenario,
+        out: options.out ?? join('runs', scenario.name),
+        whenExists: options.force ? 'replace' : options.out === undefined ? 'number' : 'refuse',
+        transport: options.transport ?? (scenario.carry?.transport === 'inline' ? 'inline' : 'thread'),
+        workers: options.workers ?? scenario.carry?.workers ?? 1,
+        timed: !options.carryOnly,
+        readFile: readerBeside(path, set),
+        signal,
+      },
+      term,
+    );
+    if (options.json) term.answer(JSON.stringify(summary, null, 2));
+    else
+      term.answer(
+        `${terminalSummary(summary, { width: term.width, colour: term.colour })}\nrun folder: ${dir}`,
+      );
+  } finally {
+    release();
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * From anything thrown to what the user reads and the exit code that scripts see.
+ * Codes are a contract: 0 done, 1 our fault, 2 wrong command line or input, 3 no feasible answer, 4 a worker,
+ * transport or Redis failed beyond recovery, 130 interrupted.
+ */
+import { RunFolderError } from '@epsim/results';
+import { UserError } from '@epsim/spec';
+import { TransportError } from '@epsim/transport';
+import { CommanderError } from 'commander';
+
+export const exitCodes = {
+  done: 0,
+  fault: 1,
+  usage: 2,
+  infeasible: 3,
+  transport: 4,
+  interrupted: 130,
+} as const;
+
+/** A wrong command line or file, in one line: place, value and repair. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** The run was interrupted; `kept` says what is finished and where. */
+export class Interrupted extends Error {
+  override readonly name = 'Interrupted';
+}
+
+/** No layout, placement or policy meets what was asked; the message says what misses by how much. */
+export class Infeasible extends Error {
+  override readonly name = 'Infeasible';
+}
+
+export interface Failure {
+  readonly code: number;
+  /** Lines for standard error; empty when they have been written already. */
+  readonly message: string;
+}
+
+export function failureOf(thrown: unknown): Failure {
+  if (thrown instanceof CommanderError) {
+    return { code: thrown.exitCode === 0 ? exitCodes.done : exitCodes.usage, message: '' };
+  }
+  if (thrown instanceof UserError || thrown instanceof UsageError || thrown instanceof RunFolderError) {
+    return { code: exitCodes.usage, message: thrown.message };
+  }
+  if (thrown instanceof Infeasible) return { code: exitCodes.infeasible, message: thrown.message };
+  if (thrown instanceof TransportError) return { code: exitCodes.transport, message: thrown.message };
+  if (thrown instanceof Interrupted) return { code: exitCodes.interrupted, message: thrown.message };
+  const text = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+  return { code: exitCodes.fault, message: `epsim: a fault of ours, please report it: ${text}` };
+}

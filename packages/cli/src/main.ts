@@ -1,0 +1,28 @@
+/** The command line: parses arguments, runs one command, sets the exit code. */
+import { Command } from 'commander';
+import { checkCommand } from './commands/check.js';
+import { presetsCommand } from './commands/presets.js';
+import { reportCommand } from './commands/report.js';
+import { runCommand } from './commands/run.js';
+import { failureOf } from './failure.js';
+import { version } from './version.js';
+
+/** Each adds itself to the program. A new command is a file and a line here. */
+const commands = [runCommand, checkCommand, presetsCommand, reportCommand];
+
+export async function main(argv: readonly string[]): Promise<void> {
+  const program = new Command('epsim')
+    .description('simulates expert parallelism of mixture-of-experts models')
+    .version(version)
+    .showHelpAfterError('(epsim --help lists the commands)')
+    .exitOverride();
+  for (const add of commands) add(program);
+  for (const command of program.commands) command.exitOverride();
+  try {
+    await program.parseAsync(argv);
+  } catch (thrown) {
+    const { code, message } = failureOf(thrown);
+    if (message) process.stderr.write(`${message}\n`);
+    process.exitCode = code;
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * Scenarios from disk. Paths inside a scenario count from the scenario's own folder and may not leave it;
+ * paths that the user names on the command line count from where the user stands and may lead anywhere.
+ */
+import { readFileSync } from 'node:fs';
+import { dirname, isAbsolute, relative, resolve } from 'node:path';
+import { catalog } from '@epsim/engine';
+import { parseScenario, type Scenario } from '@epsim/spec';
+import { UsageError } from './failure.js';
+
+/** Reads a file as bytes, or throws a UsageError that says why it cannot be read. */
+export function readBytes(path: string): Uint8Array {
+  try {
+    return readFileSync(path);
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException;
+    const why = code === 'ENOENT' ? 'no such file' : code === 'EISDIR' ? 'is a folder' : String(code);
+    throw new UsageError(`${path}: cannot read: ${why}; check the path`);
+  }
+}
+
+export function readText(path: string): string {
+  return new TextDecoder().decode(readBytes(path));
+}
+
+/** A reader of the files that a scenario and its overrides name. */
+export function readerBeside(scenarioPath: string, set: readonly string[]): (path: string) => Uint8Array {
+  const folder = dirname(resolve(scenarioPath));
+  const named = new Set(
+    set.map((override) => override.slice(override.indexOf('=') + 1).replace(/^(["'])(.*)\1$/, '$2')),
+  );
+  return (path) => {
+    if (named.has(path)) return readBytes(path);
+    const full = resolve(folder, path);
+    const inside = relative(folder, full);
+    if (isAbsolute(inside) || inside.startsWith('..')) {
+      throw new UsageError(
+        `${scenarioPath}: path leaves the scenario's folder: ${path}; move the file there, or name it with --set`,
+      );
+    }
+    return readBytes(full);
+  };
+}
+
+/** The scenario in `path` with `--set` overrides applied. Throws UserError with every problem at once. */
+export function loadScenario(path: string, set: readonly string[]): Scenario {
+  const read = readerBeside(path, set);
+  return parseScenario(readText(path), {
+    file: path,
+    catalog,
+    set,
+    readFile: (inner) => new TextDecoder().decode(read(inner)),
+  });
+}
