@@ -34,10 +34,16 @@ interface Bins {
 }
 
 /**
- * The placement of `eplb-distinct`, for policies that begin with it. Every slot is filled, except on a rank
- * that has more slots than there are experts.
+ * How much a rank attracts the next replica of an expert, in fair shares of load: it is chosen as if it had
+ * that much less to do. `shares` is the number of replicas that the expert is to have.
  */
-export function placeDistinct(input: PlacementInput): Placement {
+export type Pull = (rank: number, expert: number, shares: number, holds: (rank: number) => boolean) => number;
+
+/**
+ * The placement of `eplb-distinct`, for policies that begin with it. Every slot is filled, except on a rank
+ * that has more slots than there are experts. `pull` leans it; without one only load counts.
+ */
+export function placeDistinct(input: PlacementInput, pull?: Pull): Placement {
   const { rankCount, slotsPerRank } = input;
   const expertCount = input.loads.length;
   const room = slotsPerRank.map((slots) => Math.min(slots, expertCount));
@@ -51,9 +57,17 @@ export function placeDistinct(input: PlacementInput): Placement {
     load: new Float64Array(rankCount),
     speed: input.rankSpeed ?? new Float64Array(rankCount).fill(1),
   };
+  const fairShare =
+    input.loads.reduce((sum, load) => sum + load, 0) / bins.speed.reduce((sum, speed) => sum + speed, 0);
   for (const replica of heaviestFirst(bins.replicas.loads)) {
     const expert = bins.replicas.item[replica];
-    const rank = lightestRank(bins, (candidate) => !holds(bins, candidate, expert));
+    const rank = lightestRank(
+      bins,
+      (candidate) => !holds(bins, candidate, expert),
+      pull &&
+        ((candidate) =>
+          fairShare * pull(candidate, expert, bins.replicas.counts[expert], (r) => holds(bins, r, expert))),
+    );
     if (rank >= 0) put(bins, rank, replica);
     else if (!exchange(bins, replica)) fillInstead(bins);
   }
@@ -71,14 +85,16 @@ function holds(bins: Bins, rank: number, expert: number): boolean {
   return bins.held[rank * bins.replicas.counts.length + expert] === 1;
 }
 
-/** The rank with room that has least to do for its speed and that `fits`; -1 when there is none. */
-function lightestRank(bins: Bins, fits: (rank: number) => boolean): number {
+/** The rank with room that has least to do for its speed, less its `pull`, and that `fits`; -1 when there is none. */
+function lightestRank(bins: Bins, fits: (rank: number) => boolean, pull?: (rank: number) => number): number {
   let best = -1;
   let least = Infinity;
   for (let rank = 0; rank < bins.room.length; rank++) {
     if (bins.content[rank].length === bins.room[rank]) continue;
-    const load = bins.load[rank] / bins.speed[rank];
-    if (load < least && fits(rank)) {
+    let load = bins.load[rank] / bins.speed[rank];
+    if (!fits(rank)) continue;
+    if (pull) load -= pull(rank);
+    if (load < least) {
       least = load;
       best = rank;
     }

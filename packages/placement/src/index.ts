@@ -1,5 +1,6 @@
 export { balancedness, choicesPerExpert, rankLoads, replicaCounts, slotLoads } from './loads.js';
 export { leastBusiestRank } from './lp-share.js';
+export { type Moves, moves } from './moves.js';
 export type { PlacedReplicas, PlacementInput, PlacementPolicy, SplitInput } from './policy.js';
 export { type PlacementPolicyName, placementPolicies } from './registry.js';
 export {
@@ -11,4 +12,5 @@ export {
   rankOfSlots,
 } from './slots.js';
 export { loadSolver } from './solver.js';
+export { type CostWeights, placementCost } from './topology-cost.js';
 export { duplicatesOnRank, validatePlacement, validateQuota } from './validate.js';

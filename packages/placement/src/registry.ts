@@ -11,6 +11,7 @@ import { lp } from './lp.js';
 import type { PlacementPolicy } from './policy.js';
 import { random } from './random.js';
 import { roundRobin } from './round-robin.js';
+import { topologyAware } from './topology-aware.js';
 
 export const placementPolicies = {
   contiguous,
@@ -21,6 +22,7 @@ export const placementPolicies = {
   lp,
   balanced,
   'least-loaded': leastLoaded,
+  'topology-aware': topologyAware,
 } as const satisfies Record<string, PlacementPolicy>;
 
 export type PlacementPolicyName = keyof typeof placementPolicies;
