@@ -1,6 +1,7 @@
 export type { Catalog, CatalogEntry, JsonSchema, Registry } from './catalog.js';
 export * from './cluster-spec.js';
 export * from './errors.js';
+export { type ConfigResult, type ConfigSource, modelFromHuggingFace } from './huggingface/read.js';
 export * from './model-shape.js';
 export * from './plan-nouns.js';
 export * from './precision.js';
