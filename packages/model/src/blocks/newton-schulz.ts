@@ -31,10 +31,10 @@ function newtonSchulzStep(x: Float64Array, n: number, m: number): Float64Array {
   const squared = gram(a, n, n);
   const out = new Float64Array(n * m);
   for (let i = 0; i < n; i++) {
-    for (let j = 0; j < m; j++) {
-      let sum = A * x[i * m + j];
-      for (let k = 0; k < n; k++) sum += (B * a[i * n + k] + C * squared[i * n + k]) * x[k * m + j];
-      out[i * m + j] = sum;
+    for (let j = 0; j < m; j++) out[i * m + j] = A * x[i * m + j];
+    for (let k = 0; k < n; k++) {
+      const factor = B * a[i * n + k] + C * squared[i * n + k];
+      for (let j = 0; j < m; j++) out[i * m + j] += factor * x[k * m + j];
     }
   }
   return out;
