@@ -1,6 +1,7 @@
 /** The command line: parses arguments, runs one command, sets the exit code. */
 import { Command } from 'commander';
 import { checkCommand } from './commands/check.js';
+import { compareCommand } from './commands/compare.js';
 import { presetsCommand } from './commands/presets.js';
 import { reportCommand } from './commands/report.js';
 import { runCommand } from './commands/run.js';
@@ -8,7 +9,7 @@ import { failureOf } from './failure.js';
 import { version } from './version.js';
 
 /** Each adds itself to the program. A new command is a file and a line here. */
-const commands = [runCommand, checkCommand, presetsCommand, reportCommand];
+const commands = [runCommand, compareCommand, checkCommand, presetsCommand, reportCommand];
 
 export async function main(argv: readonly string[]): Promise<void> {
   const program = new Command('epsim')

@@ -1,0 +1,137 @@
+/** `epsim compare`: the same tokens and seeds under several settings, with how sure the differences are. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type ComparedRuns, type Comparison, compareRuns } from '@epsim/results';
+import type { Command } from 'commander';
+import { UsageError } from '../failure.js';
+import { measurePoint } from '../measure-point.js';
+import { loadScenario, readerBeside } from '../scenario-file.js';
+import { terminal } from '../terminal.js';
+import { gridOf, nameOfPoint, overridesOf, parseVariation } from '../variations.js';
+import { collect, integer, interruptSignal, type OutputOptions, withOutput, withSet } from './common.js';
+
+interface CompareOptions extends OutputOptions {
+  readonly vary: readonly string[];
+  readonly set: readonly string[];
+  readonly seeds: number;
+  readonly out?: string;
+}
+
+export function compareCommand(program: Command): void {
+  withOutput(withSet(program.command('compare').argument('<scenario>', 'a YAML or JSON file')))
+    .summary('the same tokens under several settings, with confidence intervals')
+    .description(
+      'Runs every combination of the varied values on the same tokens, repeats over seeds, and prints means, 95 % intervals and paired differences against the first.',
+    )
+    .requiredOption('--vary <path=v1,v2>', 'a field and its values (repeatable)', collect, [])
+    .option('--seeds <n>', 'how many seeds, from the scenario seed upwards', integer(1), 5)
+    .option('--out <dir>', 'folder for comparison.json and charts')
+    .addHelpText(
+      'after',
+      '\nExample:\n  epsim compare scenarios/k3-quickstart.yaml --vary routing.policy=top-k,sign-bias,quantile --seeds 3',
+    )
+    .action(compare);
+}
+
+async function compare(path: string, options: CompareOptions): Promise<void> {
+  const term = terminal(options.quiet === true);
+  const variations = options.vary.map(parseVariation);
+  if (variations.length === 0)
+    throw new UsageError('--vary: nothing varies; write --vary routing.policy=top-k,quantile');
+  const points = gridOf(variations);
+  // Every point is read before the first one runs, so that no mistake is found late.
+  const scenarios = points.map((point) => loadScenario(path, [...options.set, ...overridesOf(point)]));
+  const { signal, release } = interruptSignal(term.note);
+  const total = scenarios.reduce((sum, s) => sum + s.steps * s.layers, 0) * options.seeds;
+  const progress = term.progress(total, 'layers');
+  let done = 0;
+  const rows: ComparedRuns[] = [];
+  try {
+    for (const [i, point] of points.entries()) {
+      const set = [...options.set, ...overridesOf(point)];
+      const runs = [];
+      for (let k = 0; k < options.seeds; k++) {
+        const scenario = { ...scenarios[i], seed: scenarios[i].seed + k };
+        const onRecord = () => progress.advance(++done, nameOfPoint(point));
+        runs.push(await measurePoint(scenario, readerBeside(path, set), signal, onRecord));
+      }
+      rows.push({
+        values: point,
+        summaries: runs.map((r) => r.summary),
+        records: runs.map((r) => r.records),
+      });
+    }
+  } finally {
+    progress.stop();
+    release();
+  }
+  const comparison = compareRuns(
+    variations.map((variation) => variation.path),
+    rows,
+  );
+  if (options.out !== undefined) await writeComparison(comparison, options.out);
+  term.answer(options.json ? JSON.stringify(comparison, null, 2) : table(comparison));
+}
+
+async function writeComparison(comparison: Comparison, dir: string): Promise<void> {
+  mkdirSync(dir, { recursive: true });
+  writeFileSync(join(dir, 'comparison.json'), `${JSON.stringify(comparison, null, 2)}\n`);
+}
+
+/** What the table shows of a comparison; everything else is in the JSON. */
+const columns: readonly (readonly [path: string, title: string, scale: number])[] = [
+  ['load.maxVio', 'MaxVio', 1],
+  ['load.lastStep.maxVio', 'last step', 1],
+  ['load.maxVioFloor', 'floor', 1],
+  ['ranks.maxOverMean', 'rank max/mean', 1],
+  ['routing.scoreRetention', 'retention', 1],
+  ['routing.droppedFraction', 'dropped', 1],
+  ['load.starvedExperts', 'starved', 1],
+  ['bytes.perToken', 'kB/token', 1e-3],
+  ['timed.stepNs', 'step us', 1e-3],
+];
+
+function table(comparison: Comparison): string {
+  const shown = columns.filter(([path]) => comparison.rows.some((row) => path in row.means));
+  const lines = [['', ...shown.map(([, title]) => title)]];
+  for (const row of comparison.rows) {
+    lines.push([
+      nameOf(row.values),
+      ...shown.map(([path, , scale]) => cell(row.means[path], row.ci95[path], scale)),
+    ]);
+  }
+  for (const row of comparison.pairedDifferences) {
+    const mark = (path: string) => (row.differs[path] ? ' *' : '');
+    lines.push([
+      `${nameOf(row.values)} - first`,
+      ...shown.map(([path, , scale]) => cell(row.means[path], row.ci95[path], scale) + mark(path)),
+    ]);
+  }
+  const widths = lines[0].map((_, i) => Math.max(...lines.map((line) => line[i].length)));
+  const text = lines.map((line) =>
+    line.map((c, i) => (i === 0 ? c.padEnd(widths[i]) : c.padStart(widths[i]))).join('  '),
+  );
+  const seeds = comparison.seeds.length;
+  const legend =
+    seeds > 1
+      ? `mean and half of the 95 % interval over ${seeds} seeds; * a difference whose interval leaves out 0`
+      : 'one seed: no intervals; use --seeds 5';
+  return [...text, legend].join('\n');
+}
+
+function nameOf(values: Comparison['rows'][number]['values']): string {
+  return nameOfPoint(
+    Object.fromEntries(Object.entries(values).map(([path, value]) => [path, String(value)])),
+  );
+}
+
+function cell(
+  mean: number | undefined,
+  interval: readonly [number, number] | null | undefined,
+  scale: number,
+): string {
+  if (mean === undefined) return '-';
+  const digits = (value: number) => (value === 0 ? '0' : Number(value.toPrecision(3)).toString());
+  const half = interval ? ` ±${digits(((interval[1] - interval[0]) / 2) * scale)}` : '';
+  return digits(mean * scale) + half;
+}
