@@ -1,4 +1,4 @@
-import { workloadKindOf, workloadKinds } from '@epsim/workload';
+import { workloadKinds } from '@epsim/workload';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { loadsOf, small, sum } from './support.js';
@@ -25,7 +25,7 @@ describe('the loads that scores realise', () => {
         // Every expert can take at most one choice of a token: keep shares below that.
         const wanted = weights.map((weight) => weight + 100);
         const context = { ...small, seed, expertCount: 24, topK, tokensPerRank: 1024, layers: 1 };
-        const realised = loadsOf(loads.create(context, { loads: [wanted] }).batch(0, 0), topK);
+        const realised = loadsOf(loads.create(context, { table: [wanted] }).batch(0, 0), topK);
         expect(worstGap(realised, wanted, 4096 * topK)).toBeLessThan(4.5);
       }),
       { numRuns: 15 },
@@ -37,7 +37,7 @@ describe('the loads that scores realise', () => {
       e === 500 ? 20 : Math.exp(Math.sin(e * 12.9898)),
     );
     const context = { seed: 5, rankCount: 8, tokensPerRank: 512, expertCount: 896, topK: 16, layers: 1 };
-    const realised = loadsOf(loads.create(context, { loads: [[...wanted]] }).batch(0, 0), 16);
+    const realised = loadsOf(loads.create(context, { table: [[...wanted]] }).batch(0, 0), 16);
     expect(worstGap(realised, wanted, 4096 * 16)).toBeLessThan(4.5);
   });
 
@@ -45,7 +45,7 @@ describe('the loads that scores realise', () => {
     const wanted = Array.from({ length: 32 }, (_, e) => 1 + (e % 8));
     const context = { ...small, tokensPerRank: 4096, layers: 1 };
     const options = {
-      loads: [wanted],
+      table: [wanted],
       topics: { count: 4, strength: 0.5, tokensPerRequest: 1 },
       perRank: 0.2,
     };
@@ -59,13 +59,13 @@ describe('the loads that scores realise', () => {
   test('leave an expert without load alone', () => {
     const row = [10, 0, 10, 0, 10, 0, 10, 10];
     const context = { ...small, expertCount: 8, topK: 2, layers: 1 };
-    const realised = loadsOf(loads.create(context, { loads: [row] }).batch(0, 0), 2);
+    const realised = loadsOf(loads.create(context, { table: [row] }).batch(0, 0), 2);
     expect([realised[1], realised[3], realised[5]]).toEqual([0, 0, 0]);
   });
 
   test('cap an expert at one choice of every token and give the rest to the others', () => {
     const context = { ...small, expertCount: 4, topK: 2, layers: 1, tokensPerRank: 500 };
-    const realised = loadsOf(loads.create(context, { loads: [[1000, 10, 10, 10]] }).batch(0, 0), 2);
+    const realised = loadsOf(loads.create(context, { table: [[1000, 10, 10, 10]] }).batch(0, 0), 2);
     expect(realised[0]).toBe(2000);
     for (const e of [1, 2, 3]) expect(Math.abs(realised[e] - 667)).toBeLessThan(90);
   });
@@ -74,7 +74,7 @@ describe('the loads that scores realise', () => {
 describe('tables', () => {
   const read = (text: string, layers: number, extra: object = {}) => {
     const context = { ...small, expertCount: 4, topK: 1, layers, readFile: () => encode(text) };
-    return loads.create(context, { loads: 'table', ...extra });
+    return loads.create(context, { file: 'table', ...extra });
   };
   const hottest = (text: string, extra: object = {}): number[] => {
     const workload = read(text, 2, extra);
@@ -122,18 +122,16 @@ describe('tables', () => {
 
   test('need as many experts with load as a token chooses', () => {
     const context = { ...small, expertCount: 4, topK: 2, layers: 1 };
-    expect(() => loads.create(context, { loads: [[5, 0, 0, 0]] }).batch(0, 0)).toThrow(
+    expect(() => loads.create(context, { table: [[5, 0, 0, 0]] }).batch(0, 0)).toThrow(
       '1 of 4 experts have load, top-2',
     );
   });
 
   test('in files need a reader', () => {
-    expect(() => loads.create(small, { loads: 'x.csv' })).toThrow('x.csv: nothing here can read files');
+    expect(() => loads.create(small, { file: 'x.csv' })).toThrow('x.csv: nothing here can read files');
+    expect(() => loads.create(small, {})).toThrow('either a file or the table itself');
+    expect(() => loads.create(small, { file: 'x.csv', table: [[1]] })).toThrow(
+      'either a file or the table itself',
+    );
   });
-});
-
-test('the key that names a file chooses the kind of workload', () => {
-  expect(workloadKindOf({ loads: 'x.csv' })).toBe('loads');
-  expect(workloadKindOf({ skew: { kind: 'uniform' } })).toBe('synthetic');
-  expect(workloadKindOf({})).toBe('synthetic');
 });

@@ -7,7 +7,6 @@ import {
   type LoadTrace,
   type Trace,
   type WorkloadContext,
-  workloadKindOf,
   workloadKinds,
 } from '@epsim/workload';
 import fc from 'fast-check';
@@ -91,7 +90,7 @@ const replayOf = (
 ) =>
   workloadKinds.trace.create(
     { ...contextFor(trace, encodeTrace(trace)), ...change },
-    { trace: 't', ...options },
+    { file: 't', ...options },
   );
 
 describe('a trace file', () => {
@@ -225,7 +224,7 @@ describe('replayed choices', () => {
       layers: 1,
       readFile: () => bytes,
     };
-    const workload = workloadKinds.trace.create(context, { trace: 't' });
+    const workload = workloadKinds.trace.create(context, { file: 't' });
     const loads = new Float64Array(4);
     let padded = 0;
     for (const rank of [0, 1]) {
@@ -277,7 +276,7 @@ describe('a log of balance', () => {
       layers: 2,
       readFile: () => bytes,
     };
-    const workload = workloadKinds.trace.create(context, { trace: 't' });
+    const workload = workloadKinds.trace.create(context, { file: 't' });
     expect(maxOverMean(rankLoads(loadsOf(workload.batch(0, 1), 4), 8))).toBeGreaterThan(1.25);
     expect(maxOverMean(rankLoads(loadsOf(workload.batch(0, 1), 4), 8))).toBeLessThan(1.35);
     expect(workload.description.join('. ')).toContain('median of 3 samples is max / mean 1.300');
@@ -301,10 +300,9 @@ describe('a trace that does not match the scenario', () => {
 
   test('and one that nothing can read, say so', () => {
     const { readFile: _readFile, ...context } = contextFor(loadTrace, new Uint8Array());
-    expect(() => workloadKinds.trace.create(context, { trace: 't' })).toThrow(
+    expect(() => workloadKinds.trace.create(context, { file: 't' })).toThrow(
       't: nothing here can read files',
     );
-    expect(workloadKindOf({ trace: 't', frames: 'each' })).toBe('trace');
   });
 });
 

@@ -1,6 +1,6 @@
 export type { Importer, ImportHints, TraceFile } from './importers/importer.js';
 export { detectImporter, type ImporterName, importers, importTrace } from './importers/index.js';
-export { type WorkloadKindName, workloadKindOf, workloadKinds } from './kinds.js';
+export { type WorkloadKindName, workloadKinds } from './kinds.js';
 export { lintWorkload, type WorkloadFinding } from './lint/lint.js';
 export { type LintRuleName, lintRules, type Severity } from './lint/rules.js';
 export { type PresetName, presets, type WorkloadPreset } from './presets.js';

@@ -7,12 +7,3 @@ import type { WorkloadKind } from './workload.js';
 export const workloadKinds = { synthetic, loads, trace } as const satisfies Record<string, WorkloadKind>;
 
 export type WorkloadKindName = keyof typeof workloadKinds;
-
-/**
- * The kind that a scenario's workload section means: the key that names a file says so (`loads: table.csv`,
- * `trace: run.epsim-trace`), and without one the scores are synthetic.
- */
-export function workloadKindOf(options: Readonly<Record<string, unknown>>): WorkloadKindName {
-  for (const name of Object.keys(workloadKinds) as WorkloadKindName[]) if (name in options) return name;
-  return 'synthetic';
-}

@@ -10,10 +10,12 @@ import { noTopics, perRankSchema, topicSchema } from './scores/score-options.js'
 import { checkContext, type WorkloadContext, type WorkloadKind } from './workload.js';
 
 const optionsSchema = z.strictObject({
-  loads: z
-    .union([z.string(), z.array(z.array(z.number().min(0)))])
-    .describe('a file, JSON or CSV, or the table itself: [layers][experts]'),
+  file: z.string().optional().describe('the table, [layers][experts], as JSON or CSV'),
   case: z.string().optional().describe('name of the case, where the file holds several'),
+  table: z
+    .array(z.array(z.number().min(0)))
+    .optional()
+    .describe('the table itself, instead of a file'),
   topics: topicSchema.optional(),
   perRank: perRankSchema.optional(),
 });
@@ -50,17 +52,17 @@ export const loads: WorkloadKind = {
 };
 
 function readTable(
-  context: WorkloadContext,
-  options: z.output<typeof optionsSchema>,
+  { readFile }: WorkloadContext,
+  { file, table, case: caseName }: z.output<typeof optionsSchema>,
 ): { table: LoadTable; name: string } {
-  if (typeof options.loads !== 'string') {
-    return { table: tableFromJson(options.loads, 'loads'), name: 'the table in the scenario' };
+  if ((file === undefined) === (table === undefined)) {
+    throw new RangeError('loads: give either a file or the table itself');
   }
-  if (context.readFile === undefined) {
-    throw new RangeError(`loads: ${options.loads}: nothing here can read files; give the table itself`);
+  if (file === undefined) return { table: tableFromJson(table, 'table'), name: 'the table in the scenario' };
+  if (readFile === undefined) {
+    throw new RangeError(`loads: ${file}: nothing here can read files; give the table itself`);
   }
-  const text = new TextDecoder().decode(context.readFile(options.loads));
-  return { table: parseLoadTable(text, options.loads, options.case), name: options.loads };
+  return { table: parseLoadTable(new TextDecoder().decode(readFile(file)), file, caseName), name: file };
 }
 
 function rowOf(table: LoadTable, layer: number): Float64Array {

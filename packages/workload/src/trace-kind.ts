@@ -20,7 +20,7 @@ import { decodeTrace } from './trace/trace-file.js';
 import { checkContext, type Workload, type WorkloadContext, type WorkloadKind } from './workload.js';
 
 const optionsSchema = z.strictObject({
-  trace: z.string().describe('a file that epsim import wrote'),
+  file: z.string().describe('a file that epsim import wrote'),
   anyModel: z
     .boolean()
     .default(false)
@@ -47,9 +47,8 @@ export const trace: WorkloadKind = {
   create(context, given) {
     checkContext(context);
     const options = optionsSchema.parse(given);
-    if (context.readFile === undefined)
-      throw new RangeError(`trace: ${options.trace}: nothing here can read files`);
-    const recorded = decodeTrace(context.readFile(options.trace), options.trace);
+    if (context.readFile === undefined) throw new RangeError(`${options.file}: nothing here can read files`);
+    const recorded = decodeTrace(context.readFile(options.file), options.file);
     checkModel(recorded, context, options);
     const workload = workloadOf(recorded, context, options);
     const model = recorded.model === null ? 'a model that it does not name' : recorded.model;
@@ -66,9 +65,9 @@ export const trace: WorkloadKind = {
 
 function workloadOf(recorded: Trace, context: WorkloadContext, options: TraceOptions): Workload {
   if (recorded.kind === 'balance') return balanced(recorded, context);
-  checkShape(recorded, context, options.trace);
+  checkShape(recorded, context, options.file);
   if (recorded.kind === 'loads') return recordedLoads(recorded, context, options);
-  return replay(recorded, context, { asRecorded: options.rows === 'recorded', file: options.trace });
+  return replay(recorded, context, { asRecorded: options.rows === 'recorded', file: options.file });
 }
 
 function checkModel(recorded: Trace, context: WorkloadContext, options: TraceOptions): void {
@@ -80,7 +79,7 @@ function checkModel(recorded: Trace, context: WorkloadContext, options: TraceOpt
       .replace(/[^a-z0-9]/g, '');
   if (plain(recorded.model) === plain(context.modelName)) return;
   throw new RangeError(
-    `${options.trace}: recorded from ${recorded.model}, the scenario's model is ${context.modelName}; ` +
+    `${options.file}: recorded from ${recorded.model}, the scenario's model is ${context.modelName}; ` +
       'set anyModel: true if they route alike',
   );
 }
