@@ -11,6 +11,7 @@ import {
   Tape,
   Trainer,
   trainableParameters,
+  trainMini,
   weightsOfParameters,
 } from '@epsim/model';
 import { type ModelShape, type MoeShape, modelPresets, randomSource } from '@epsim/spec';
@@ -191,4 +192,17 @@ describe('training', () => {
     expect(balanced[0]).toBe(free[0]);
     expect(balanced[3]).toBeLessThan(0.5 * free[3]);
   });
+});
+
+test('a short run on the small text is the same for the same seed, and its loss falls', () => {
+  const wordy = { ...tiny, vocabSize: 96 };
+  const options = { muonRate: 0.05, adamRate: 0.02, weightDecay: 0.01, perHead: true };
+  const run = (seed: number) => {
+    const sizes = { seed, steps: 12, sequences: 2, tokensPerSequence: 24 };
+    return [...trainMini(wordy, { ...options, ...sizes })].map((report) => report.loss);
+  };
+  const losses = run(1);
+  expect(losses[11]).toBeLessThan(0.75 * losses[0]);
+  expect(run(1)).toEqual(losses);
+  expect(run(2)).not.toEqual(losses);
 });

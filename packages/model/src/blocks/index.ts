@@ -22,6 +22,7 @@ export * from './rotary-2d.js';
 export * from './short-conv.js';
 export * from './situ-glu.js';
 export * from './train/k3-loss.js';
+export * from './train/mini-run.js';
 export * from './train/parameters.js';
 export * from './train/trainer.js';
 export * from './vision.js';

@@ -5,7 +5,7 @@
  * Sources: Moonlight's Muon (momentum 0.95 with Nesterov, step 0.2 sqrt(max(rows, columns)), decoupled decay);
  * per-head blocks as in public implementations of Kimi K3's optimizer; Loshchilov and Hutter's AdamW.
  */
-import { newtonSchulz } from './newton-schulz.js';
+import { newtonSchulz, orthogonalityError } from './newton-schulz.js';
 
 /** Orthogonalises each block of `blockRows` rows of a matrix [rows x columns] by itself. */
 export function orthogonalizeBlocks(
@@ -28,6 +28,30 @@ export function orthogonalizeFlops(rows: number, columns: number, blockRows: num
   const n = Math.min(blockRows, columns);
   const m = Math.max(blockRows, columns);
   return (rows / blockRows) * 5 * (4 * n * n * m + 2 * n ** 3);
+}
+
+/**
+ * How far the blocks of a packed gradient are from orthogonal, as the mean over blocks, when each is
+ * orthogonalised by itself and when the whole matrix is.
+ */
+export function blockOrthogonality(
+  matrix: Float64Array,
+  rows: number,
+  columns: number,
+  blockRows: number,
+): { readonly perBlock: number; readonly whole: number } {
+  const size = blockRows * columns;
+  const meanError = (result: Float64Array) => {
+    let sum = 0;
+    for (let from = 0; from < result.length; from += size) {
+      sum += orthogonalityError(result.subarray(from, from + size), blockRows, columns);
+    }
+    return (sum * blockRows) / rows;
+  };
+  return {
+    perBlock: meanError(orthogonalizeBlocks(matrix, rows, columns, blockRows)),
+    whole: meanError(orthogonalizeBlocks(matrix, rows, columns, rows)),
+  };
 }
 
 export interface MuonOptions {

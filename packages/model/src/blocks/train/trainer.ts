@@ -70,7 +70,11 @@ function expertLoads(scores: Float32Array, bias: Float32Array, topK: number): In
 }
 
 function transposed(x: Float64Array, rows: number, columns: number): Float64Array {
-  return Float64Array.from({ length: x.length }, (_, i) => x[(i % rows) * columns + Math.floor(i / rows)]);
+  const out = new Float64Array(x.length);
+  for (let r = 0; r < rows; r++) {
+    for (let c = 0; c < columns; c++) out[c * rows + r] = x[r * columns + c];
+  }
+  return out;
 }
 
 /** Optimizer state per tensor, and the steps. */
