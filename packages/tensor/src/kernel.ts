@@ -4,7 +4,7 @@
  * rows and results never leave it. A row's result never depends on which rows are computed beside it.
  * Knows nothing about tokens or experts. The plain form of each method stands in naive.ts.
  */
-import { PANEL_COLUMNS, roundUp } from './layout.js';
+import { PANEL_COLUMNS, packedIndex, roundUp } from './layout.js';
 import type { Glu } from './naive.js';
 import {
   decodeRowNaive,
@@ -120,13 +120,9 @@ function fill(
   run(out, rows, columns, key0, key1, Math.fround(Math.fround(scale) / 2147483648));
   if (rows === k && columns === n) return;
   const packed = new Uint16Array(memory.buffer, out, rows * columns);
-  for (let panel = 0; panel < columns / PANEL_COLUMNS; panel++) {
-    packed.fill(0, (panel * rows + k) * PANEL_COLUMNS, (panel + 1) * rows * PANEL_COLUMNS);
-  }
-  for (let column = n; column < columns; column++) {
-    const place = ((column % 4) * 2 + ((column >> 2) & 1)) % PANEL_COLUMNS;
-    const last = (columns / PANEL_COLUMNS - 1) * rows;
-    for (let row = 0; row < k; row++) packed[(last + row) * PANEL_COLUMNS + place] = 0;
+  for (let row = 0; row < rows; row++) {
+    for (let column = row < k ? n : 0; column < columns; column++)
+      packed[packedIndex('bf16', row, column, k)] = 0;
   }
 }
 

@@ -15,31 +15,21 @@ function axpyText(): string {
 
 /** out = sum over i of w[i] * src[index[i]], from 0 and in the order of i; rows with index < 0 are left out. */
 function weightedSumText(): string {
-  const body = eachElement('sum', ['out', 'column'], (_load, store) => {
-    const single = _load('x').includes('load32_zero');
-    const load = single ? 'v128.load32_zero' : 'v128.load';
-    return `${set('sum', f32x4(0))} ${set('i', '(i32.const 0)')}
-      (block $${single ? 'one' : 'four'}End (loop $${single ? 'one' : 'four'}
-        (br_if $${single ? 'one' : 'four'}End (i32.ge_s ${get('i')} ${get('terms')}))
+  const weight = `(v128.load32_splat (i32.add ${get('weights')} (i32.shl ${get('i')} (i32.const 2))))`;
+  const body = eachElement(
+    'sum',
+    ['out', 'column'],
+    (load, store) => `${set('sum', f32x4(0))} ${set('i', '(i32.const 0)')}
+      (block $termsEnd (loop $terms
+        (br_if $termsEnd (i32.ge_s ${get('i')} ${get('terms')}))
         ${set('row', `(i32.load (i32.add ${get('index')} (i32.shl ${get('i')} (i32.const 2))))`)}
         (if (i32.ge_s ${get('row')} (i32.const 0)) (then
           ${set('x', `(i32.add ${get('column')} (i32.mul ${get('row')} ${get('stride')}))`)}
-          ${set(
-            'sum',
-            op(
-              'f32x4.add',
-              get('sum'),
-              op(
-                'f32x4.mul',
-                `(v128.load32_splat (i32.add ${get('weights')} (i32.shl ${get('i')} (i32.const 2))))`,
-                `(${load} ${get('x')})`,
-              ),
-            ),
-          )}))
-        ${set('i', '(i32.add (local.get $i) (i32.const 1))')}
-        (br $${single ? 'one' : 'four'})))
-      ${store('out', get('sum'))}`;
-  });
+          ${set('sum', op('f32x4.add', get('sum'), op('f32x4.mul', weight, load('x'))))}))
+        ${advance('i', 1)}
+        (br $terms)))
+      ${store('out', get('sum'))}`,
+  );
   return `(func (export "weighted_sum") ${params('i32', ['out', 'column', 'stride', 'index', 'weights', 'terms', 'count'])}
     ${locals('i32', ['i', 'row', 'x'])} ${locals('v128', ['sum'])} ${body})`;
 }

@@ -158,12 +158,17 @@ export function k3Weights(shape: ModelShape, make: TensorMaker): K3Weights {
  * `hashedExpert`, so that an engine can make its own copies.
  */
 export function seededMaker(shape: ModelShape, seed: number): TensorMaker {
+  let held = '';
+  let expert: GluNetworkWeights | null = null;
   return (name, rows, columns, kind) => {
     const out = new Float32Array(rows * columns);
-    const expert = /^layers\.(\d+)\.moe\.experts\.(\d+)\.(gate|up|down)$/.exec(name);
-    if (expert !== null) {
-      const own = hashedExpert(seed, Number(expert[1]), Number(expert[2]), shape.moe);
-      return own[expert[3] as keyof GluNetworkWeights];
+    const routed = /^layers\.(\d+)\.moe\.experts\.(\d+)\.(gate|up|down)$/.exec(name);
+    if (routed !== null) {
+      const own = name.slice(0, -routed[3].length);
+      if (expert === null || own !== held)
+        expert = hashedExpert(seed, Number(routed[1]), Number(routed[2]), shape.moe);
+      held = own;
+      return expert[routed[3] as keyof GluNetworkWeights];
     }
     const random = randomSource(seed, 'weights', name);
     const sizes = { matrix: rows ** -0.5, taps: columns ** -0.5, embedding: 1, query: columns ** -0.5 };
