@@ -8,13 +8,15 @@ import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const quiet = process.argv.includes('--quiet');
+const say = (text) => quiet || console.error(`set-up: ${text}`);
 
-function run(what, command, args, options = {}) {
-  const result = spawnSync(command, args, { cwd: root, stdio: ['ignore', quiet ? 'ignore' : 2, 2], ...options });
-  if (result.status !== 0) {
-    console.error(`set-up: ${what} failed; run "npm start" again with a network, or see CONTRIBUTING.md`);
-    process.exit(1);
-  }
+/** Runs a command and shows what it printed only when it fails. */
+function run(what, help, command, args, options = {}) {
+  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd: root, encoding: 'utf8', ...options });
+  if (status === 0) return;
+  console.error(`${stdout ?? ''}${stderr ?? ''}${error ?? ''}`);
+  console.error(`set-up: ${what} failed; ${help}`);
+  process.exit(1);
 }
 
 const { packageManager } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
@@ -24,8 +26,11 @@ const key = createHash('sha256')
   .digest('hex');
 const stamp = join(root, 'node_modules/.installed-lock');
 if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== key) {
-  const pnpm = ['exec', '--yes', `--package=${packageManager}`, '--', 'pnpm'];
-  run('install', 'npm', [...pnpm, 'install', '--frozen-lockfile'], { shell: process.platform === 'win32' });
+  say('installing packages, once');
+  const pnpm = ['exec', '--yes', `--package=${packageManager}`, '--', 'pnpm', 'install', '--frozen-lockfile'];
+  const help = 'it needs the npm registry once; check the network and run it again';
+  run('install', help, 'npm', pnpm, { shell: process.platform === 'win32' });
   writeFileSync(stamp, key);
 }
-run('build', process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-b']);
+const tsc = join(root, 'node_modules/typescript/bin/tsc');
+run('build', 'the lines above say where; a clean clone builds', process.execPath, [tsc, '-b']);
