@@ -149,7 +149,7 @@ test('text that is no YAML names the line', () => {
 });
 
 test('text that is built to exhaust a reader is refused', () => {
-  expect(refusal('['.repeat(100_000))[0]).toContain('invalid YAML');
+  expect(refusal('['.repeat(20_000))[0]).toContain('invalid YAML');
   expect(refusal(`a: ${'['.repeat(60)}${']'.repeat(60)}`)[0]).toContain('nested deeper than 40');
   expect(refusal('a: &a [*a]\n')[0]).toContain('invalid YAML');
   const bomb = ['a: &a [1,1,1,1,1,1,1,1,1]', ...'bcdefgh'].map((line, i) =>
