@@ -2,10 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { reportHtml } from '@epsim/report';
+import { comparisonHtml, reportHtml } from '@epsim/report';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, launchChromium } from '../support/chromium.js';
+import { sampleComparison } from './sample-comparison.js';
 import { sampleRun } from './sample-run.js';
 
 const k3 = sampleRun({ ranks: 64, experts: 896, steps: 3, layers: 2 });
@@ -87,6 +88,13 @@ describe.skipIf('missing' in chromium)(`in a real Chromium${without}`, () => {
     expect(overflow).toBe(0);
     expect(colours).toHaveLength(6);
     for (const count of colours) expect(count).toBeGreaterThan(8);
+  });
+
+  test('the page of a comparison opens as well', async () => {
+    const { problems, colours, overflow } = await open(comparisonHtml(sampleComparison()), 390, 'light');
+    expect(problems).toEqual([]);
+    expect(overflow).toBe(0);
+    expect(colours).toHaveLength(5);
   });
 
   test('a page with a chart that cannot be drawn is caught', async () => {

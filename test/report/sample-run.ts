@@ -19,9 +19,19 @@ function generator(seed: number): () => number {
   };
 }
 
-export function sampleRun({ ranks, experts, steps, layers }: SampleSize): Run {
-  const random = generator(5);
-  const scenario = sampleScenario({ steps, layers });
+export interface SamplePolicy {
+  readonly seed: number;
+  readonly policy: string;
+  /** How fast the skew falls from step to step; 0 for never. */
+  readonly decay: number;
+  readonly retained: number;
+}
+
+const quantile: SamplePolicy = { seed: 5, policy: 'quantile', decay: 1, retained: 0.97 };
+
+export function sampleRun({ ranks, experts, steps, layers }: SampleSize, how: SamplePolicy = quantile): Run {
+  const random = generator(how.seed);
+  const scenario = sampleScenario({ steps, layers, seed: how.seed });
   const model = { ...scenario.model, moe: { ...moe, expertCount: experts, topK: 16 } };
   const cluster = { ...scenario.cluster, name: 'gb200-nvl72', rankCount: ranks };
   const full = {
@@ -29,12 +39,12 @@ export function sampleRun({ ranks, experts, steps, layers }: SampleSize): Run {
     name: 'k3-sample',
     model,
     cluster,
-    routing: { policy: 'quantile', options: {}, baseline: 'top-k' },
+    routing: { policy: how.policy, options: {}, baseline: 'top-k' },
   };
   const records: StepRecord[] = [];
   for (let step = 0; step < steps; step++) {
     for (let layer = 0; layer < layers; layer++) {
-      records.push(recordAt(step, layer, { ranks, experts }, random));
+      records.push(recordAt(step, layer, { ranks, experts }, how, random));
     }
   }
   const extra = {
@@ -59,9 +69,10 @@ function recordAt(
   step: number,
   layer: number,
   { ranks, experts }: Pick<SampleSize, 'ranks' | 'experts'>,
+  { decay, retained }: SamplePolicy,
   random: () => number,
 ): StepRecord {
-  const skew = 1.4 / (1 + step);
+  const skew = 1.4 / (1 + decay * step);
   const load = Array.from({ length: experts }, () => Math.round(64 * Math.exp(skew * (2 * random() - 1))));
   const rankLoad = Array<number>(ranks).fill(0);
   load.forEach((choices, e) => {
@@ -73,6 +84,21 @@ function recordAt(
     layer,
     tokens: Math.round(load.reduce((a, b) => a + b, 0) / 16),
     maxVioFloor: 0.12,
+    routing: {
+      droppedChoices: 0,
+      scoreRetention: retained + 0.002 * random(),
+      changedChoices: 0.1,
+      biasDrift: 0.01,
+    },
+    bytes: {
+      dispatch: 2e8,
+      combine: 4e8,
+      scaleUp: 3.8e8,
+      scaleOut: 1.9e8,
+      local: 0.3e8,
+      dedupRatio: 0.83,
+      byLinkMax: { link: 'rank 0 nic out', bytes: 2e7 },
+    },
     baseline: {
       policy: 'top-k',
       expertLoadMeasures: loadMeasures(load.map((choices, e) => (e === 0 ? 4 * choices : choices))),

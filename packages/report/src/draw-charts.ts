@@ -7,7 +7,8 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { ChartJSNodeCanvas } from 'chartjs-node-canvas';
 import type { ChartMaker, ChartSpec } from './chart-spec.js';
-import { chartConfig, themes } from './page/chart-config.js';
+import { chartConfig } from './page/chart-config.js';
+import { themes } from './page/theme.js';
 
 const require = createRequire(import.meta.url);
 

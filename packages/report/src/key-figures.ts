@@ -62,7 +62,7 @@ function carried({ carried }: Summary): Pick<KeyFigure, 'value' | 'note'> {
       : `; experts scaled to ${carried.expertInnerSize} of ${carried.fullExpertInnerSize}`;
   const workers = `${carried.workers} ${carried.transport} worker${carried.workers === 1 ? '' : 's'}`;
   return {
-    value: carried.checked ? `checked, error ${formatValue(carried.maxRelError, 'ratio')}` : 'not checked',
-    note: `${formatValue(carried.tokens, 'count')} tokens over ${workers}; largest relative error${scaled}`,
+    value: carried.checked ? 'checked' : 'not checked',
+    note: `largest relative error ${formatValue(carried.maxRelError, 'ratio')}; ${formatValue(carried.tokens, 'count')} tokens over ${workers}${scaled}`,
   };
 }

@@ -5,6 +5,7 @@
  * Knows nothing about how records were produced or where they are stored.
  */
 import type { LoadMeasures, Scenario, StepRecord } from '@epsim/spec';
+import { recordsBySteps } from './curves.js';
 import { summarizeTimes } from './summarize-times.js';
 import type { Summary } from './summary.js';
 
@@ -25,7 +26,7 @@ export interface SummaryExtra {
  * Throws RangeError when no step has all its layers.
  */
 export function summarize(scenario: Scenario, records: readonly StepRecord[], extra: SummaryExtra): Summary {
-  const steps = finishedSteps(records, scenario.layers);
+  const steps = recordsBySteps(records).filter((step) => step.length === scenario.layers);
   const whole = steps.flat();
   if (whole.length === 0) {
     throw new RangeError(
@@ -70,20 +71,6 @@ export function summarize(scenario: Scenario, records: readonly StepRecord[], ex
     timed: summarizeTimes(steps, cluster.rankCount),
     notes: [...extra.notes],
   };
-}
-
-/** Records by step, in order of steps and layers, of the steps that have all their layers. */
-function finishedSteps(records: readonly StepRecord[], layers: number): StepRecord[][] {
-  const byStep = new Map<number, StepRecord[]>();
-  for (const record of records) {
-    const step = byStep.get(record.step);
-    if (step === undefined) byStep.set(record.step, [record]);
-    else step.push(record);
-  }
-  return [...byStep.entries()]
-    .sort(([a], [b]) => a - b)
-    .map(([, step]) => step.sort((a, b) => a.layer - b.layer))
-    .filter((step) => step.length === layers);
 }
 
 function expertLoads(records: readonly StepRecord[], lastStep: readonly StepRecord[]): Summary['load'] {

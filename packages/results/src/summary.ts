@@ -30,21 +30,28 @@ const instant = {
 const provenance = z.enum(['measured', 'fitted', 'derived']);
 
 export const summarySchema = z.strictObject({
-  scenario: z.string(),
-  seed: z.number(),
+  scenario: z.string().describe('name of the scenario'),
+  seed: z.number().describe('the one number that every random choice follows from'),
   version: z.string().describe('version of epsim that wrote the run'),
   complete: z.boolean().describe('false when the run was interrupted: the figures cover the finished steps'),
-  steps: z.strictObject({ asked: z.int(), finished: z.int() }),
+  steps: z.strictObject({
+    asked: z.int().describe('steps of the scenario'),
+    finished: z.int().describe('steps that have all their layers'),
+  }),
   layers: z.int().describe('layers of experts that were simulated'),
   model: z.strictObject({
-    name: z.string(),
-    expertCount: z.int(),
-    topK: z.int(),
+    name: z.string().describe('preset or file that the sizes come from'),
+    expertCount: z.int().describe('routed experts of a layer'),
+    topK: z.int().describe('experts that a token uses'),
     expertWidth: z.int().describe('elements of a row that travels to an expert'),
-    paramCount: z.number(),
+    paramCount: z.number().describe('parameters of the whole model'),
     activeParamCount: z.number().describe('parameters that one token uses'),
   }),
-  cluster: z.strictObject({ name: z.string(), device: z.string(), rankCount: z.int() }),
+  cluster: z.strictObject({
+    name: z.string().describe('the target cluster'),
+    device: z.string().describe('its accelerator'),
+    rankCount: z.int().describe('ranks of the expert-parallel group'),
+  }),
   tokens: z.strictObject({
     total: z.int().describe('real tokens over all steps, each counted once'),
     padded: z.int().describe('rows that only padded a batch, over all steps'),
@@ -67,7 +74,7 @@ export const summarySchema = z.strictObject({
       .describe('the layer of the step with the largest MaxVio, and its busiest expert'),
   }),
   ranks: z.strictObject({
-    count: z.int(),
+    count: z.int().describe('ranks of the expert-parallel group'),
     tokensPerRank: spread('choices computed per rank'),
     ...imbalance,
     activatedExperts: spread('experts with at least one token, per rank'),
@@ -90,7 +97,7 @@ export const summarySchema = z.strictObject({
     })
     .describe('bytes on the wire, both directions of the exchange'),
   routing: z.strictObject({
-    policy: z.string(),
+    policy: z.string().describe('what chose the experts'),
     dropped: z.number().describe('choices dropped, all steps and layers'),
     droppedFraction: z.number().describe('dropped / (tokens x top-k)'),
     scoreRetention: z.number().describe("chosen score mass / plain top-k's on the same scores"),
@@ -101,7 +108,7 @@ export const summarySchema = z.strictObject({
   }),
   baseline: z
     .strictObject({
-      policy: z.string(),
+      policy: z.string().describe('what the run is compared with'),
       load: z.strictObject({
         maxVio: imbalance.maxMinusMeanOverMean.describe(
           'MaxVio over experts: (max - mean) / mean; 0 is even',

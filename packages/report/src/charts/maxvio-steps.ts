@@ -1,18 +1,19 @@
 /**
  * How the balance over experts develops from step to step, beside the floor that sampling alone sets.
  */
-import type { Run } from '@epsim/results';
+import { type Run, recordsBySteps, stepCurves } from '@epsim/results';
 import type { StepRecord } from '@epsim/spec';
 import type { ChartMaker, Series } from '../chart-spec.js';
-import { layersOfStep, runLine, stepNumbers } from './run-words.js';
+import { runLine } from './run-words.js';
 
 export const maxVioSteps: ChartMaker<Run> = {
   summary: 'MaxVio over steps beside the floor of perfectly balanced random routing',
   file: 'maxvio-steps.png',
   spec(run) {
-    const steps = stepNumbers(run);
-    if (steps.length < 2) return null;
-    const layers = steps.map((step) => layersOfStep(run, step));
+    const layers = recordsBySteps(run.records);
+    if (layers.length < 2) return null;
+    const steps = layers.map(([record]) => record.step);
+    const curves = stepCurves(run.records);
     const vios = layers.map((records) =>
       records.map((record) => record.expertLoadMeasures.maxMinusMeanOverMean),
     );
@@ -29,7 +30,7 @@ export const maxVioSteps: ChartMaker<Run> = {
           mark: 'line',
           colour: 0,
           xs: steps,
-          values: vios.map(mean),
+          values: curves.maxVio,
         },
         ...(several
           ? [
@@ -44,11 +45,11 @@ export const maxVioSteps: ChartMaker<Run> = {
           : []),
         ...baselineSeries(layers, steps),
         {
-          name: 'floor: balanced random routing of the same tokens',
+          name: 'floor of sampling',
           mark: 'dashed',
           colour: 'muted',
           xs: steps,
-          values: layers.map((records) => mean(records.map((record) => record.maxVioFloor))),
+          values: curves.maxVioFloor,
         },
       ],
     };

@@ -2,11 +2,11 @@
  * Where the time of a step goes, by phase, each phase with where its figure comes from.
  * Bars add up the phases as if nothing overlapped; the step time beside them says how much did.
  */
-import type { Run } from '@epsim/results';
+import { type Run, recordsBySteps } from '@epsim/results';
 import type { Provenance, StepRecord } from '@epsim/spec';
 import type { ChartMaker } from '../chart-spec.js';
 import { formatValue } from '../page/format.js';
-import { layersOfStep, runLine, stepNumbers } from './run-words.js';
+import { runLine } from './run-words.js';
 
 export const phases: ChartMaker<Run> = {
   summary: 'time by phase, per step or per layer, with the source of each phase',
@@ -14,11 +14,9 @@ export const phases: ChartMaker<Run> = {
   spec(run) {
     const timed = run.records.filter((record) => record.timed !== null);
     if (timed.length === 0 || timed.length < run.records.length) return null;
-    const steps = stepNumbers(run);
+    const steps = recordsBySteps(run.records);
     const byLayer = steps.length === 1;
-    const groups = byLayer
-      ? layersOfStep(run, steps[0]).map((record) => [record])
-      : steps.map((step) => layersOfStep(run, step));
+    const groups = byLayer ? steps[0].map((record) => [record]) : steps;
     const names = [...new Set(timed.flatMap((record) => Object.keys(record.timed?.phases ?? {})))];
     const total = groups.map((group) => group.reduce((sum, record) => sum + (record.timed?.stepNs ?? 0), 0));
     const unit = byLayer ? 'layer' : 'step';

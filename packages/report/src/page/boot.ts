@@ -1,10 +1,11 @@
 /**
  * The page's own script: draws each chart of the page, again when the reader's theme changes.
- * Runs only in a browser, after chart.js, the matrix chart and the two modules beside it.
+ * Runs only in a browser, after chart.js, the matrix chart and the modules beside it.
  */
 import type { Chart as ChartType } from 'chart.js';
 import type { ChartSpec } from '../chart-spec.js';
-import { chartConfig, themes } from './chart-config.js';
+import { chartConfig } from './chart-config.js';
+import { themes } from './theme.js';
 
 declare const Chart: typeof ChartType;
 

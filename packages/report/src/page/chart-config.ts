@@ -1,43 +1,13 @@
 /**
  * A chart description to a chart.js configuration: all looks are decided here, once.
- * Runs in Node and inside the page; it imports only types and `format`.
+ * Runs in Node and inside the page; it imports only its neighbours.
  * Knows nothing about runs.
  */
-import type { ChartConfiguration, Plugin } from 'chart.js';
+import type { ChartConfiguration } from 'chart.js';
 import type { Axis, ChartSpec, HeatSpec, Series, XySpec } from '../chart-spec.js';
 import { formatValue } from './format.js';
-
-export interface Theme {
-  readonly background: string;
-  readonly text: string;
-  readonly muted: string;
-  readonly grid: string;
-  readonly series: readonly string[];
-  /** From nothing to the largest value. */
-  readonly heat: readonly string[];
-}
-
-/** Okabe and Ito's colours, which stay apart for colour-blind readers; ColorBrewer's Blues for amounts. */
-export const themes: { readonly light: Theme; readonly dark: Theme } = {
-  light: {
-    background: '#ffffff',
-    text: '#1c2733',
-    muted: '#6b7785',
-    grid: '#e6eaee',
-    series: ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#5b5f97', '#8c6d31'],
-    heat: ['#f3f8fd', '#c6dbef', '#6baed6', '#2171b5', '#08306b'],
-  },
-  dark: {
-    background: '#151b22',
-    text: '#e4e9ee',
-    muted: '#94a1ae',
-    grid: '#29323c',
-    series: ['#56b4e9', '#ff8a4c', '#2bc79c', '#e59ac2', '#f0c541', '#8fd0ff', '#a6a9e0', '#c9a86a'],
-    heat: ['#18222d', '#15466e', '#2a7ab8', '#79b8e6', '#eaf6ff'],
-  },
-};
-
-const fontFamily = "Inter, system-ui, 'Segoe UI', Roboto, sans-serif";
+import { background, colourBar, whiskers } from './plugins.js';
+import { colourOf, fontFamily, mix, type Theme } from './theme.js';
 
 /**
  * The configuration that draws `spec` in the colours of `theme`.
@@ -75,12 +45,12 @@ function xyConfig(spec: XySpec, theme: Theme): ChartConfiguration {
         [category]: {
           ...axisOptions(spec.x, theme),
           ...(spec.x.labels === undefined
-            ? { bounds: 'data' }
+            ? { bounds: spec.series.some((series) => series.mark === 'points') ? 'ticks' : 'data' }
             : { type: 'category', ticks: labelTicks(theme, spec.horizontal === true) }),
           stacked: spec.stacked === true,
           grid: { display: false },
         },
-        [value]: { ...axisOptions(spec.y, theme), stacked: spec.stacked === true },
+        [value]: { ...axisOptions(spec.y, theme), ...intervalRange(spec), stacked: spec.stacked === true },
       },
     },
     plugins: [background(theme), whiskers(spec, theme)],
@@ -116,7 +86,13 @@ function datasetOf(series: Series, theme: Theme, stacked: boolean) {
     pointBorderWidth: series.mark === 'points' ? 1.5 : 0,
     borderDash: series.mark === 'dashed' ? [6, 4] : [],
     showLine: series.mark !== 'points',
-    pointRadius: points ? 5 : series.values.length <= 40 && series.mark === 'line' ? 2.5 : 0,
+    pointRadius: points
+      ? series.values.length > 60
+        ? 3.5
+        : 5
+      : series.values.length <= 40 && series.mark === 'line'
+        ? 2.5
+        : 0,
     pointHitRadius: 8,
     order: 1,
   };
@@ -126,27 +102,8 @@ function heatConfig(spec: HeatSpec, theme: Theme): ChartConfiguration {
   const { size, step, values, unit } = spec;
   const largest = values.reduce((a, b) => Math.max(a, b), 0);
   const gap = size <= 32 ? 1 : 0;
-  const every = size <= 16 ? 1 : 2 ** Math.ceil(Math.log2(size / 8));
   const cell = (side: 'width' | 'height') => (context: { chart: { chartArea?: Record<string, number> } }) =>
     Math.max(1, (context.chart.chartArea?.[side] ?? 0) / size - gap + (gap === 0 ? 0.6 : 0));
-  const axis = (label: string) => ({
-    type: 'linear',
-    min: -0.5,
-    max: size - 0.5,
-    offset: false,
-    grid: { display: false },
-    border: { display: false },
-    title: titleOf(label, theme),
-    ticks: {
-      color: theme.muted,
-      font: { family: fontFamily, size: 12 },
-      maxRotation: 0,
-      callback: (tick: number) => String(tick * step),
-    },
-    afterBuildTicks: (scale: { ticks: { value: number }[] }) => {
-      scale.ticks = Array.from({ length: Math.ceil(size / every) }, (_, i) => ({ value: i * every }));
-    },
-  });
   const cellName = (at: number) => (step === 1 ? `${at}` : `${at * step} to ${at * step + step - 1}`);
   const common = commonOptions(spec, theme);
   const config = {
@@ -178,11 +135,37 @@ function heatConfig(spec: HeatSpec, theme: Theme): ChartConfiguration {
           },
         },
       },
-      scales: { x: axis(spec.x.label), y: { ...axis(spec.y.label), reverse: true } },
+      scales: {
+        x: heatAxis(spec, spec.x.label, theme),
+        y: { ...heatAxis(spec, spec.y.label, theme), reverse: true },
+      },
     },
     plugins: [background(theme), colourBar(largest, spec, theme)],
   };
   return config as unknown as ChartConfiguration;
+}
+
+/** Cells stand on whole numbers; ticks name every cell up to 16, then a power of two of them. */
+function heatAxis({ size, step }: HeatSpec, label: string, theme: Theme) {
+  const every = size <= 16 ? 1 : 2 ** Math.ceil(Math.log2(size / 8));
+  return {
+    type: 'linear',
+    min: -0.5,
+    max: size - 0.5,
+    offset: false,
+    grid: { display: false },
+    border: { display: false },
+    title: titleOf(label, theme),
+    ticks: {
+      color: theme.muted,
+      font: { family: fontFamily, size: 12 },
+      maxRotation: 0,
+      callback: (tick: number) => String(tick * step),
+    },
+    afterBuildTicks: (scale: { ticks: { value: number }[] }) => {
+      scale.ticks = Array.from({ length: Math.ceil(size / every) }, (_, i) => ({ value: i * every }));
+    },
+  };
 }
 
 function commonOptions(spec: ChartSpec, theme: Theme) {
@@ -227,7 +210,7 @@ function legendLabels(spec: XySpec, theme: Theme) {
     color: theme.text,
     font: { family: fontFamily, size: 12.5 },
     usePointStyle: true,
-    pointStyleWidth: 16,
+    pointStyleWidth: 13,
     boxHeight: 7,
     padding: 14,
     generateLabels: (chart: { isDatasetVisible(index: number): boolean }) =>
@@ -276,8 +259,17 @@ function axisOptions(axis: Axis, theme: Theme) {
   };
 }
 
+/** Room for the intervals, which chart.js does not know of. */
+function intervalRange(spec: XySpec) {
+  const ends = spec.series
+    .flatMap(({ low = [], high = [] }) => [...low, ...high])
+    .filter((end) => end !== null);
+  return ends.length === 0 ? {} : { suggestedMin: Math.min(...ends), suggestedMax: Math.max(...ends) };
+}
+
 function tickText(tick: number, axis: Axis): string {
-  return tick === 0 ? '0' : formatValue(tick, axis.unit);
+  // More digits than figures have, or neighbouring ticks of a narrow axis would read alike.
+  return tick === 0 ? '0' : formatValue(tick, axis.unit, 6);
 }
 
 function labelTicks(theme: Theme, all: boolean) {
@@ -287,86 +279,4 @@ function labelTicks(theme: Theme, all: boolean) {
 
 function titleOf(text: string, theme: Theme) {
   return { display: text !== '', text, color: theme.muted, font: { family: fontFamily, size: 12.5 } };
-}
-
-function colourOf(series: Series, theme: Theme): string {
-  if (typeof series.colour === 'string') return theme[series.colour];
-  return theme.series[series.colour % theme.series.length];
-}
-
-/** Fills the canvas, so that a picture is readable on any page. */
-function background(theme: Theme): Plugin {
-  return {
-    id: 'background',
-    beforeDraw({ ctx, width, height }) {
-      ctx.save();
-      ctx.globalCompositeOperation = 'destination-over';
-      ctx.fillStyle = theme.background;
-      ctx.fillRect(0, 0, width, height);
-      ctx.restore();
-    },
-  };
-}
-
-/** A thin line from `low` to `high` through each mark of the series that have them. */
-function whiskers(spec: XySpec, theme: Theme): Plugin {
-  return {
-    id: 'whiskers',
-    afterDatasetsDraw(chart) {
-      const { ctx } = chart;
-      const scale = chart.scales[spec.horizontal === true ? 'x' : 'y'];
-      ctx.save();
-      ctx.strokeStyle = theme.text;
-      ctx.lineWidth = 1.25;
-      spec.series.forEach(({ low, high }, s) => {
-        if (low === undefined || high === undefined || !chart.isDatasetVisible(s)) return;
-        chart.getDatasetMeta(s).data.forEach((mark, i) => {
-          if (low[i] === null || high[i] === null) return;
-          const from = scale.getPixelForValue(low[i]);
-          const to = scale.getPixelForValue(high[i]);
-          ctx.beginPath();
-          ctx.moveTo(...(spec.horizontal === true ? ([from, mark.y] as const) : ([mark.x, from] as const)));
-          ctx.lineTo(...(spec.horizontal === true ? ([to, mark.y] as const) : ([mark.x, to] as const)));
-          ctx.stroke();
-        });
-      });
-      ctx.restore();
-    },
-  };
-}
-
-/** What the colours of a heat map mean: a strip at the right edge with its ends named. */
-function colourBar(largest: number, spec: HeatSpec, theme: Theme): Plugin {
-  return {
-    id: 'colourBar',
-    afterDraw({ ctx, chartArea: { right, top, bottom } }) {
-      const left = right + 18;
-      const gradient = ctx.createLinearGradient(0, bottom, 0, top);
-      theme.heat.forEach((colour, i) => {
-        gradient.addColorStop(i / (theme.heat.length - 1), colour);
-      });
-      ctx.save();
-      ctx.fillStyle = gradient;
-      ctx.fillRect(left, top, 12, bottom - top);
-      ctx.fillStyle = theme.muted;
-      ctx.font = `12px ${fontFamily}`;
-      ctx.textBaseline = 'middle';
-      for (const part of [0, 0.5, 1]) {
-        ctx.fillText(formatValue(largest * part, spec.unit), left + 17, bottom + (top - bottom) * part);
-      }
-      ctx.restore();
-    },
-  };
-}
-
-/** The colour at `at`, 0 to 1, along evenly spaced stops of #rrggbb. */
-function mix(stops: readonly string[], at: number): string {
-  const position = Math.min(Math.max(at, 0), 1) * (stops.length - 1);
-  const below = Math.min(Math.floor(position), stops.length - 2);
-  const channel = (stop: string, i: number) => Number.parseInt(stop.slice(1 + 2 * i, 3 + 2 * i), 16);
-  const parts = [0, 1, 2].map((i) => {
-    const from = channel(stops[below], i);
-    return Math.round(from + (channel(stops[below + 1], i) - from) * (position - below));
-  });
-  return `rgb(${parts.join(' ')})`;
 }
