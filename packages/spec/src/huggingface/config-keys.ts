@@ -39,16 +39,59 @@ export function configKeys(
 ): ConfigKeys {
   const asked = new Set<string>();
   const refuse: ConfigKeys['refuse'] = (name, kind, subject, value, help) => {
-    problems.push({
-      path: [...at, ...(name === '' ? [] : [name])],
-      kind,
-      subject,
-      value: shownValue(value),
-      help,
-    });
+    const path = name === '' ? at : [...at, name];
+    problems.push({ path, kind, subject, value: shownValue(value), help });
   };
-  /** The first spelling that is present; others that are present too must agree. */
-  const find = (names: readonly string[]): { readonly name: string; readonly value: Plain } | undefined => {
+  const find = finder(config, asked, refuse);
+  const typed = <T, V>(
+    names: readonly string[],
+    absent: T,
+    wanted: string,
+    accept: (value: Plain) => V | null,
+  ) => {
+    const found = find(names);
+    if (!found) return absent;
+    const value = accept(found.value);
+    if (value === null) refuse(found.name, 'wrong', 'value', found.value, `must be ${wanted}`);
+    return value ?? absent;
+  };
+  return {
+    problems,
+    assumptions,
+    refuse,
+    count(...names) {
+      const found = find(names);
+      if (!found) refuse('', 'missing', 'field', names.join(' or '), 'this architecture needs it');
+      const value = found && wholeNumber(found.value);
+      if (found && !value)
+        refuse(found.name, 'wrong', 'value', found.value, 'must be a whole number of at least 1');
+      return value || 1;
+    },
+    countOr: (absent, ...names) => typed(names, absent, 'a whole number', wholeNumber),
+    numberOr: (absent, ...names) =>
+      typed(names, absent, 'a number', (v) => (typeof v === 'number' ? v : null)),
+    flagOr: (absent, ...names) =>
+      typed(names, absent, 'true or false', (v) => (typeof v === 'boolean' ? v : null)),
+    textOr: (absent, ...names) => typed(names, absent, 'text', (v) => (typeof v === 'string' ? v : null)),
+    raw: (...names) => find(names)?.value,
+    nested(name) {
+      const value = find([name])?.value;
+      if (value === undefined) return undefined;
+      if (isObject(value)) return configKeys(value, [...at, name], problems, assumptions);
+      refuse(name, 'wrong', 'value', value, 'must have fields');
+      return undefined;
+    },
+    ignore(...names) {
+      for (const name of names) asked.add(name);
+    },
+    unread: () =>
+      Object.keys(config).filter((name) => !asked.has(name) && config[name] !== null && !isSilent(name)),
+  };
+}
+
+/** Looks a field up under its spellings; the first that is present counts, and others that are present must agree. */
+function finder(config: PlainObject, asked: Set<string>, refuse: ConfigKeys['refuse']) {
+  return (names: readonly string[]): { readonly name: string; readonly value: Plain } | undefined => {
     for (const name of names) asked.add(name);
     const present = names.filter((name) => Object.hasOwn(config, name) && config[name] !== null);
     const [name] = present;
@@ -60,53 +103,10 @@ export function configKeys(
     }
     return { name, value: config[name] };
   };
-  const typed = <T, V>(
-    names: readonly string[],
-    absent: T,
-    wanted: string,
-    accept: (value: Plain) => V | undefined,
-  ) => {
-    const found = find(names);
-    if (!found) return absent;
-    const value = accept(found.value);
-    if (value === undefined) refuse(found.name, 'wrong', 'value', found.value, `must be ${wanted}`);
-    return value ?? absent;
-  };
-  const whole = (value: Plain) =>
-    typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
-  return {
-    problems,
-    assumptions,
-    count(...names) {
-      const found = find(names);
-      if (!found) refuse('', 'missing', 'field', names.join(' or '), 'this architecture needs it');
-      const value = found && whole(found.value);
-      if (found && !value)
-        refuse(found.name, 'wrong', 'value', found.value, 'must be a whole number of at least 1');
-      return value || 1;
-    },
-    countOr: (absent, ...names) => typed(names, absent, 'a whole number', whole),
-    numberOr: (absent, ...names) =>
-      typed(names, absent, 'a number', (value) => (typeof value === 'number' ? value : undefined)),
-    flagOr: (absent, ...names) =>
-      typed(names, absent, 'true or false', (value) => (typeof value === 'boolean' ? value : undefined)),
-    textOr: (absent, ...names) =>
-      typed(names, absent, 'text', (value) => (typeof value === 'string' ? value : undefined)),
-    raw: (...names) => find(names)?.value,
-    nested(name) {
-      const value = find([name])?.value;
-      if (value === undefined) return undefined;
-      if (isObject(value)) return configKeys(value, [...at, name], problems, assumptions);
-      refuse(name, 'wrong', 'value', value, 'must have fields');
-      return undefined;
-    },
-    refuse,
-    ignore(...names) {
-      for (const name of names) asked.add(name);
-    },
-    unread: () =>
-      Object.keys(config).filter((name) => !asked.has(name) && config[name] !== null && !isSilent(name)),
-  };
+}
+
+function wholeNumber(value: Plain): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
 }
 
 /** Fields of any configuration that concern text generation, training or libraries, and no size. */
@@ -115,7 +115,7 @@ function isSilent(name: string): boolean {
 }
 
 const SILENT_ENDINGS =
-  /(_token_id|_token_ids|_token_index|_placeholder|_dropout|_loss_coef|_eps|_epsilon|_penalty|_words_ids|label|dtype)$|^(_|rope|output_|return_|is_|tie_encoder|tokenizer)/;
+  /(_token_id|_token_ids|_token_index|_placeholder|_dropout|_loss_coef|_eps|_epsilon|_penalty|_words_ids|label)$|^(_|rope|output_|return_|is_|tie_encoder|tokenizer)/;
 
 const SILENT = new Set(
   `architectures auto_map transformers_version initializer_range use_cache problem_type prefix pruned_heads
@@ -130,7 +130,7 @@ const SILENT = new Set(
   moe_shared_expert_overlap mamba_proj_bias mamba_hidden_act mlp_bias use_bias use_conv_bias mtp_transformer_layers
   diversity_penalty length_penalty exponential_decay_length_penalty bad_words_ids qk_norm_type attn_implementation
   for_llm_compressor attn_temperature_tuning attn_scale floor_scale no_rope_layer_interval model_max_length
-  mamba_ssm_dtype`
+  mamba_ssm_dtype mamba_ssm_cache_dtype torch_dtype dtype`
     .split(/\s+/)
     .filter((name) => name !== ''),
 );
