@@ -12,7 +12,11 @@ const say = (text) => quiet || console.error(`set-up: ${text}`);
 
 /** Runs a command and shows what it printed only when it fails. */
 function run(what, help, command, args, options = {}) {
-  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd: root, encoding: 'utf8', ...options });
+  const { status, stdout, stderr, error } = spawnSync(command, args, {
+    cwd: root,
+    encoding: 'utf8',
+    ...options,
+  });
   if (status === 0) return;
   console.error(`${stdout ?? ''}${stderr ?? ''}${error ?? ''}`);
   console.error(`set-up: ${what} failed; ${help}`);

@@ -13,7 +13,9 @@ const json = (value) => `${JSON.stringify(value, null, 2)}\n`;
 function rows(schema, path = '') {
   const inner = schema.anyOf?.find((option) => option.type === 'object') ?? schema;
   if (inner.properties) {
-    return Object.entries(inner.properties).flatMap(([key, value]) => rows(value, path ? `${path}.${key}` : key));
+    return Object.entries(inner.properties).flatMap(([key, value]) =>
+      rows(value, path ? `${path}.${key}` : key),
+    );
   }
   return [`| \`${path}\` | ${(schema.description ?? '').replaceAll('|', '\\|')} |`];
 }
@@ -35,7 +37,8 @@ for (const [name, text] of Object.entries(files)) {
   const file = new URL(name, docs);
   if (existsSync(file) && readFileSync(file, 'utf8') === text) continue;
   stale++;
-  if (process.argv.includes('--check')) console.error(`docs/${name} is not what the code says; run "npm run docs"`);
+  if (process.argv.includes('--check'))
+    console.error(`docs/${name} is not what the code says; run "npm run docs"`);
   else writeFileSync(file, text);
 }
 if (process.argv.includes('--check') && stale > 0) process.exit(1);

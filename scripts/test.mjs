@@ -6,7 +6,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const run = (args) => spawnSync(process.execPath, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] }).status;
+const run = (args) =>
+  spawnSync(process.execPath, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] }).status;
 const bin = (path) => join(root, 'node_modules', path);
 const results = join(root, 'node_modules/.cache/test-results.json');
 
@@ -29,7 +30,9 @@ run([
   ...process.argv.slice(2),
 ]);
 const report = JSON.parse(readFileSync(results, 'utf8'));
-const broken = report.testResults.filter((file) => file.status === 'failed' && file.assertionResults.length === 0);
+const broken = report.testResults.filter(
+  (file) => file.status === 'failed' && file.assertionResults.length === 0,
+);
 for (const file of report.testResults) {
   for (const test of file.assertionResults) {
     if (test.status === 'pending' || test.status === 'skipped') console.log(`not run: ${test.fullName}`);

@@ -9,7 +9,7 @@ import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import { CarrySession, carriedModel, createShardHandler, Simulation } from '@epsim/engine';
 import { activeParamCount, paramCount } from '@epsim/model';
 import { charts, drawCharts, reportHtml } from '@epsim/report';
-import { RunFolder, type Summary, summarize, type WhenFolderExists } from '@epsim/results';
+import { perfettoTrace, RunFolder, type Summary, summarize, type WhenFolderExists } from '@epsim/results';
 import { resolvedYaml, type Scenario, type StepRecord } from '@epsim/spec';
 import { inlineShards, type ShardPool, threadShards } from '@epsim/transport';
 import { shardEntry } from '@epsim/workers';
@@ -90,6 +90,7 @@ export async function runScenario(request: RunRequest, terminal: Terminal): Prom
     },
     rankTraffic: { rankCount: scenario.cluster.rankCount, bytes: simulation.rankTraffic },
     linkUse: simulation.linkUse(),
+    ...(request.timed ? { trace: traceOf(simulation) } : {}),
   });
   const run = RunFolder.read(folder.dir);
   await drawCharts(charts, run, folder.dir);
@@ -127,6 +128,11 @@ function carrySession({ scenario, transport, workers }: RunRequest): CarrySessio
     if (thrown instanceof RangeError) throw new UsageError(`carry: ${thrown.message}`);
     throw thrown;
   }
+}
+
+function traceOf(simulation: Simulation): string {
+  const { events, counters } = simulation.timeline();
+  return perfettoTrace(events, counters);
 }
 
 /** What a reader of the results must know, one sentence each. */

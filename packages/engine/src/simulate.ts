@@ -15,6 +15,7 @@ import { choicesPerRank, type DispatchOptions, dedupRatio, planDispatch } from '
 import { sliceRouting } from './plan/slice-routing.js';
 import { tierBytes } from './plan/tier-bytes.js';
 import { createTimeModel, type TimedLayer, type TimeModel, timeLayer } from './timed/time-layer.js';
+import { timelineOf } from './timed/timeline.js';
 
 export interface SimulationOptions {
   /** Reads a file that the scenario names (a trace, a load table). */
@@ -36,8 +37,8 @@ export class Simulation {
   /** Bytes over each link, and the time that the link was busy, over all records. */
   readonly linkBytes: Float64Array;
   totalNs = 0;
-  /** The last layer that was timed, for the trace. */
-  lastTimed: TimedLayer | null = null;
+  /** The layers of the step in hand, as timed. */
+  private stepTimes: TimedLayer[] = [];
   private readonly routers: Router[];
   private readonly baselines: Router[] | null;
   private readonly keeper: PlacementKeeper;
@@ -74,6 +75,7 @@ export class Simulation {
   async *records(): AsyncGenerator<StepRecord> {
     await this.keeper.ready();
     for (let step = 0; step < this.scenario.steps; step++) {
+      this.stepTimes = [];
       for (let layer = 0; layer < this.scenario.layers; layer++) yield await this.layerStep(step, layer);
     }
   }
@@ -85,6 +87,11 @@ export class Simulation {
       const bytes = this.linkBytes[i];
       return { link: name, tier, bytes, busyFraction: bytes === 0 ? 0 : busyNs / this.totalNs };
     });
+  }
+
+  /** The last step as a timeline per rank and stream. */
+  timeline(): ReturnType<typeof timelineOf> {
+    return timelineOf(this.stepTimes, this.time.topology.links);
   }
 
   private async layerStep(step: number, layer: number): Promise<StepRecord> {
@@ -175,7 +182,7 @@ export class Simulation {
     }
     for (let i = 0; i < this.linkBytes.length; i++) this.linkBytes[i] += timed.linkBytes[i];
     this.totalNs += timed.stepNs;
-    this.lastTimed = timed;
+    this.stepTimes.push(timed);
   }
 }
 

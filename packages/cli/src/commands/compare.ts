@@ -1,6 +1,7 @@
 /** `epsim compare`: the same tokens and seeds under several settings, with how sure the differences are. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { comparisonCharts, comparisonHtml, drawCharts, terminalComparison } from '@epsim/report';
 import { type ComparedRuns, type Comparison, compareRuns } from '@epsim/results';
 import type { Command } from 'commander';
 import { UsageError } from '../failure.js';
@@ -25,7 +26,7 @@ export function compareCommand(program: Command): void {
     )
     .requiredOption('--vary <path=v1,v2>', 'a field and its values (repeatable)', collect, [])
     .option('--seeds <n>', 'how many seeds, from the scenario seed upwards', integer(1), 5)
-    .option('--out <dir>', 'folder for comparison.json and charts')
+    .option('--out <dir>', 'folder for comparison.json, comparison.html and charts')
     .addHelpText(
       'after',
       '\nExample:\n  epsim compare scenarios/k3-quickstart.yaml --vary routing.policy=top-k,sign-bias,quantile --seeds 3',
@@ -70,68 +71,16 @@ async function compare(path: string, options: CompareOptions): Promise<void> {
     rows,
   );
   if (options.out !== undefined) await writeComparison(comparison, options.out);
-  term.answer(options.json ? JSON.stringify(comparison, null, 2) : table(comparison));
+  term.answer(
+    options.json
+      ? JSON.stringify(comparison, null, 2)
+      : terminalComparison(comparison, { width: term.width, colour: term.colour }),
+  );
 }
 
 async function writeComparison(comparison: Comparison, dir: string): Promise<void> {
   mkdirSync(dir, { recursive: true });
   writeFileSync(join(dir, 'comparison.json'), `${JSON.stringify(comparison, null, 2)}\n`);
-}
-
-/** What the table shows of a comparison; everything else is in the JSON. */
-const columns: readonly (readonly [path: string, title: string, scale: number])[] = [
-  ['load.maxVio', 'MaxVio', 1],
-  ['load.lastStep.maxVio', 'last step', 1],
-  ['load.maxVioFloor', 'floor', 1],
-  ['ranks.maxOverMean', 'rank max/mean', 1],
-  ['routing.scoreRetention', 'retention', 1],
-  ['routing.droppedFraction', 'dropped', 1],
-  ['load.starvedExperts', 'starved', 1],
-  ['bytes.perToken', 'kB/token', 1e-3],
-  ['timed.stepNs', 'step us', 1e-3],
-];
-
-function table(comparison: Comparison): string {
-  const shown = columns.filter(([path]) => comparison.rows.some((row) => path in row.means));
-  const lines = [['', ...shown.map(([, title]) => title)]];
-  for (const row of comparison.rows) {
-    lines.push([
-      nameOf(row.values),
-      ...shown.map(([path, , scale]) => cell(row.means[path], row.ci95[path], scale)),
-    ]);
-  }
-  for (const row of comparison.pairedDifferences) {
-    const mark = (path: string) => (row.differs[path] ? ' *' : '');
-    lines.push([
-      `${nameOf(row.values)} - first`,
-      ...shown.map(([path, , scale]) => cell(row.means[path], row.ci95[path], scale) + mark(path)),
-    ]);
-  }
-  const widths = lines[0].map((_, i) => Math.max(...lines.map((line) => line[i].length)));
-  const text = lines.map((line) =>
-    line.map((c, i) => (i === 0 ? c.padEnd(widths[i]) : c.padStart(widths[i]))).join('  '),
-  );
-  const seeds = comparison.seeds.length;
-  const legend =
-    seeds > 1
-      ? `mean and half of the 95 % interval over ${seeds} seeds; * a difference whose interval leaves out 0`
-      : 'one seed: no intervals; use --seeds 5';
-  return [...text, legend].join('\n');
-}
-
-function nameOf(values: Comparison['rows'][number]['values']): string {
-  return nameOfPoint(
-    Object.fromEntries(Object.entries(values).map(([path, value]) => [path, String(value)])),
-  );
-}
-
-function cell(
-  mean: number | undefined,
-  interval: readonly [number, number] | null | undefined,
-  scale: number,
-): string {
-  if (mean === undefined) return '-';
-  const digits = (value: number) => (value === 0 ? '0' : Number(value.toPrecision(3)).toString());
-  const half = interval ? ` ±${digits(((interval[1] - interval[0]) / 2) * scale)}` : '';
-  return digits(mean * scale) + half;
+  await drawCharts(comparisonCharts, comparison, dir);
+  writeFileSync(join(dir, 'comparison.html'), comparisonHtml(comparison));
 }

@@ -17,6 +17,8 @@ export interface TimedLayer {
   /** Bytes over each link, out and back, [links]. */
   readonly linkBytes: Float64Array;
   readonly schedule: Schedule;
+  /** Bytes over each link in each exchange, in the order of the micro-batches. */
+  readonly exchanges: readonly { readonly dispatch: Float64Array; readonly combine: Float64Array }[];
 }
 
 /** The target cluster of a scenario, built once. */
@@ -61,6 +63,10 @@ export function timeLayer(model: TimeModel, plans: readonly DispatchPlan[]): Tim
     stragglerIdleFraction: stragglerIdle(result, stepNs),
     linkBytes,
     schedule: result,
+    exchanges: timed.map(({ dispatch, combine }) => ({
+      dispatch: dispatch.linkBytes,
+      combine: combine.linkBytes,
+    })),
   };
 }
 
