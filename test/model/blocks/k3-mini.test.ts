@@ -8,6 +8,8 @@ import {
   k3Forward,
   k3Sequence,
   k3Weights,
+  kda,
+  kdaState,
   mixerPattern,
   patternGroups,
   plainExperts,
@@ -98,6 +100,13 @@ describe('a pass', () => {
     expect(Math.max(...depth.map((event) => event.sourceCount))).toBe(4);
     const routed = events.filter((event) => event.kind === 'experts');
     expect(routed.map(({ choices }) => choices.experts.length)).toEqual(Array(8).fill(2 * text.length));
+    const first = events.find((event) => event.kind === 'mixer');
+    const { attention } = shape.layers[0];
+    const { mixer } = model.weights.layers[0];
+    if (first === undefined || attention?.kind !== 'kda' || mixer.kind !== 'kda')
+      throw new Error('no first mixer');
+    const again = kda(first.input, shape.hiddenSize, attention, mixer.weights, kdaState(attention));
+    expect(again).toEqual(first.output);
     const states = events.flatMap((event) => (event.kind === 'mixer' ? [event.state] : []));
     expect(states.filter((state) => 'memory' in state).map((state) => state.memory.length)).toEqual(
       Array(6).fill(4 * 16 * 16),

@@ -57,9 +57,10 @@ export type K3Event =
   | {
       readonly kind: 'mixer';
       readonly layer: number;
-      /** The carried state after the tokens. */
-      readonly state: KdaState | MlaCache;
+      /** What the mixer read and gave, [tokens x hidden], and the carried state after the tokens. */
+      readonly input: Float32Array;
       readonly output: Float32Array;
+      readonly state: KdaState | MlaCache;
     }
   | {
       /** Router scores [tokens x experts] and the choices made of them. */
@@ -136,7 +137,7 @@ function runMixer(
     mixer.kind === 'kda'
       ? kda(x, hidden, attention as KdaShape, mixer.weights, state as KdaState, options.chunkTokens ?? null)
       : gatedMla(x, hidden, attention as MlaShape, mixer.weights, state as MlaCache);
-  options.watch?.({ kind: 'mixer', layer, state, output });
+  options.watch?.({ kind: 'mixer', layer, input: x, output, state });
   return output;
 }
 
