@@ -43,6 +43,7 @@ describe('the page of a run', () => {
 
 const chromium = findChromium();
 const without = 'missing' in chromium ? ` (not run: ${chromium.missing})` : '';
+if (without !== '') console.warn(`pages are not opened in a real Chromium${without}`);
 
 describe.skipIf('missing' in chromium)(`in a real Chromium${without}`, () => {
   let browser: Browser;

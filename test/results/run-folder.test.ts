@@ -79,6 +79,9 @@ describe('a run folder', () => {
     const dir = writeRun(join(place, 'run'));
     writeFileSync(join(dir, 'summary.json'), '{"scenario": 3}');
     expect(() => RunFolder.read(dir)).toThrow(/summary.json: cannot be read/);
+    writeFileSync(join(dir, 'records.jsonl'), '{"step": 0}\n');
+    rmSync(join(dir, 'summary.json'));
+    expect(() => RunFolder.read(dir)).toThrow(/records.jsonl: cannot be read/);
   });
 
   test('a figure that is not finite is refused instead of being written as null', () => {

@@ -109,10 +109,10 @@ function carriedText({ carried }: Summary): string {
 /** A share as a bar of eighths, then words, at most `width` columns where the words are short. */
 function barLine({ width, colour }: TerminalLook, label: string, share: number, words: string): string {
   const name = label.length > 15 ? `  ${label.slice(0, 14)}… ` : `  ${label}`.padEnd(18);
-  const room = Math.min(24, Math.max(4, width - 56));
+  const room = Math.min(24, Math.max(4, width - 57));
   const bar = unicodeBar(share, room);
   const painted = colour ? `\u001b[36m${bar}\u001b[0m` : bar;
-  return `${name}${painted} ${formatValue(share, 'fraction').padStart(6)}  ${words}`.trimEnd();
+  return `${name}${painted} ${formatValue(share, 'fraction').padStart(7)}  ${words}`.trimEnd();
 }
 
 /** `share` of `room` columns in blocks of an eighth, padded to `room`. */

@@ -4,6 +4,7 @@ export * from './interval.js';
 export * from './load-measures.js';
 export * from './perfetto.js';
 export * from './read-run.js';
+export * from './record-schema.js';
 export * from './run-files.js';
 export * from './run-folder.js';
 export * from './run-folder-error.js';

@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StepRecord } from '@epsim/spec';
 import { z } from 'zod';
+import { recordSchema } from './record-schema.js';
 import { runFiles } from './run-files.js';
 import { RunFolderError } from './run-folder-error.js';
 import { type Summary, summarySchema } from './summary.js';
@@ -76,5 +77,5 @@ function parseRecords(text: string): StepRecord[] {
     .slice(0, text.lastIndexOf('\n') + 1)
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as StepRecord);
+    .map((line) => recordSchema.parse(JSON.parse(line)));
 }

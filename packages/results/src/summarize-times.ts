@@ -43,7 +43,7 @@ export function summarizeTimes(
 }
 
 function sourceOf(parts: readonly Estimate[]): Times['sources'][string] {
-  const rank = Math.max(...parts.map((part) => provenances.indexOf(part.provenance)));
+  const rank = parts.reduce((least, part) => Math.max(least, provenances.indexOf(part.provenance)), 0);
   const scored = parts.filter((part) => part.relErrorBar !== null);
   return {
     provenance: provenances[rank],

@@ -16,9 +16,13 @@ export const linkUse: ChartMaker<Run> = {
     const tiers = [...new Set(run.linkUse.map((link) => link.tier))].sort();
     const busiest = [...run.linkUse].sort((a, b) => b.bytes - a.bytes).slice(0, MOST_LINKS);
     const busy = Math.max(...run.linkUse.map((link) => link.busyFraction));
+    const which =
+      busiest.length === run.linkUse.length
+        ? busiest.length
+        : `${busiest.length} busiest of ${run.linkUse.length}`;
     return {
       kind: 'xy',
-      title: `Bytes over the ${busiest.length} busiest of ${run.linkUse.length} links, whole run`,
+      title: `Bytes over the ${which} links, whole run`,
       subtitle: `${runLine(run)} · the busiest link is full for ${formatValue(busy, 'fraction')} of the time`,
       x: { label: '', unit: 'count', labels: busiest.map(({ link }) => link) },
       y: { label: 'bytes', unit: 'bytes', min: 0 },

@@ -3,6 +3,7 @@
  */
 import { type Run, recordsBySteps, stepCurves } from '@epsim/results';
 import type { StepRecord } from '@epsim/spec';
+import { wideAxis } from '../axes.js';
 import type { ChartMaker, Series } from '../chart-spec.js';
 import { runLine } from './run-words.js';
 
@@ -14,44 +15,37 @@ export const maxVioSteps: ChartMaker<Run> = {
     if (layers.length < 2) return null;
     const steps = layers.map(([record]) => record.step);
     const curves = stepCurves(run.records);
-    const vios = layers.map((records) =>
-      records.map((record) => record.expertLoadMeasures.maxMinusMeanOverMean),
+    const line = (name: string, colour: number, values: readonly number[]): Series => ({
+      name,
+      mark: 'line',
+      colour,
+      xs: steps,
+      values,
+    });
+    const worst = layers.map((records) =>
+      Math.max(...records.map((record) => record.expertLoadMeasures.maxMinusMeanOverMean)),
     );
+    const floor: Series = {
+      name: 'floor of sampling',
+      mark: 'dashed',
+      colour: 'muted',
+      xs: steps,
+      values: curves.maxVioFloor,
+    };
     const several = layers[0].length > 1;
+    const series = [
+      line(several ? 'mean over layers' : 'MaxVio', 0, curves.maxVio),
+      ...(several ? [line('worst layer', 1, worst)] : []),
+      ...baselineSeries(layers, steps),
+      floor,
+    ];
     return {
       kind: 'xy',
       title: 'Imbalance over experts by step: MaxVio = (max - mean) / mean',
       subtitle: runLine(run),
       x: { label: 'step', unit: 'count' },
-      y: { label: 'MaxVio (0 is even)', unit: 'ratio', min: 0 },
-      series: [
-        {
-          name: several ? 'mean over layers' : 'MaxVio',
-          mark: 'line',
-          colour: 0,
-          xs: steps,
-          values: curves.maxVio,
-        },
-        ...(several
-          ? [
-              {
-                name: 'worst layer',
-                mark: 'line' as const,
-                colour: 1,
-                xs: steps,
-                values: vios.map((v) => Math.max(...v)),
-              },
-            ]
-          : []),
-        ...baselineSeries(layers, steps),
-        {
-          name: 'floor of sampling',
-          mark: 'dashed',
-          colour: 'muted',
-          xs: steps,
-          values: curves.maxVioFloor,
-        },
-      ],
+      y: wideAxis('MaxVio (0 is even)', series),
+      series,
     };
   },
 };

@@ -1,7 +1,8 @@
 /** How balance over experts develops under each row. */
 import type { Comparison } from '@epsim/results';
+import { wideAxis } from '../axes.js';
 import type { ChartMaker } from '../chart-spec.js';
-import { comparisonLine, seriesOf, wideAxis } from './row-words.js';
+import { comparisonLine, seriesOf } from './row-words.js';
 
 export const maxVio: ChartMaker<Comparison> = {
   summary: 'MaxVio over steps, by row, beside the floor of sampling',

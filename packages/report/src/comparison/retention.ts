@@ -1,7 +1,8 @@
 /** What each row pays for balance: chosen score mass against imbalance. */
 import type { Comparison } from '@epsim/results';
+import { wideAxis } from '../axes.js';
 import type { ChartMaker } from '../chart-spec.js';
-import { comparisonLine, fieldOf, rowName, wideAxis } from './row-words.js';
+import { comparisonLine, fieldOf, rowName } from './row-words.js';
 
 export const retention: ChartMaker<Comparison> = {
   summary: 'score retention against balance: what each row pays in affinity',

@@ -1,6 +1,6 @@
-/** What comparison charts and tables share: names of rows, the value of a field with its interval, lines and axes. */
+/** What comparison charts and tables share: names of rows, the value of a field with its interval and lines. */
 import type { Comparison, VariedValues } from '@epsim/results';
-import type { Axis, Series } from '../chart-spec.js';
+import type { Series } from '../chart-spec.js';
 
 /** `quantile`, or `routing.policy=quantile, ranks=64` when several paths vary. */
 export function rowName(values: VariedValues): string {
@@ -49,18 +49,6 @@ export function seriesOf(
     });
   }
   return lines;
-}
-
-/** Logarithmic when positive values span more than a factor of 20, else linear from 0. */
-export function wideAxis(
-  label: string,
-  series: readonly { readonly values: readonly (number | null)[] }[],
-): Axis {
-  const values = series.flatMap((line) => line.values).filter((value) => value !== null);
-  const least = Math.min(...values);
-  return least > 0 && Math.max(...values) / least > 20
-    ? { label: `${label}, logarithmic`, unit: 'ratio', log: true }
-    : { label, unit: 'ratio', min: 0 };
 }
 
 export function labelsOf(comparison: Comparison): string[] {
