@@ -1,4 +1,5 @@
-import { type MicroBatch, overlaps, schedule } from '@epsim/engine';
+import { type MicroBatch, overlaps, schedule, timelineOf } from '@epsim/engine';
+import { perfettoTrace } from '@epsim/results';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
@@ -104,5 +105,30 @@ describe('a schedule', () => {
       sends: Uint8Array.of(1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 1, 1, 0, 0, 0, 1),
     };
     expect([...schedule(overlaps['shared-experts'].program, [batch], 4).endNs]).toEqual([10, 10, 1000, 1000]);
+  });
+});
+
+describe('a timeline', () => {
+  test('can be drawn by a trace viewer, whatever the durations', () => {
+    fc.assert(
+      fc.property(anyCase, fc.integer({ min: 1, max: 4 }), ([ranks, overlap, a, b], layerCount) => {
+        const result = schedule(overlap.program, [a, b].slice(0, overlap.microBatches), ranks);
+        const exchange = { dispatch: Float64Array.of(5), combine: Float64Array.of(6) };
+        const layer = {
+          stepNs: Math.max(...result.endNs),
+          phases: {},
+          stragglerIdleFraction: 0,
+          linkBytes: Float64Array.of(11),
+          schedule: result,
+          exchanges: [exchange, exchange],
+        };
+        const link = { name: 'rank0.out', tier: 'scale-up', bytesPerSec: 1, latencyNs: 0 } as const;
+        const { events, counters } = timelineOf(new Array(layerCount).fill(layer), [link]);
+        const trace = JSON.parse(perfettoTrace(events, counters));
+        expect(trace.traceEvents.filter((event: { ph: string }) => event.ph === 'X')).toHaveLength(
+          events.length,
+        );
+      }),
+    );
   });
 });

@@ -19,3 +19,4 @@ export { addEstimates } from './timed/estimates.js';
 export { type Overlap, overlaps } from './timed/overlaps.js';
 export { type MicroBatch, type Op, type OpSpan, type Schedule, schedule } from './timed/schedule.js';
 export { createTimeModel, type TimedLayer, type TimeModel, timeLayer } from './timed/time-layer.js';
+export { timelineOf } from './timed/timeline.js';

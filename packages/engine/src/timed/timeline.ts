@@ -7,6 +7,9 @@ import type { TraceCounter, TraceEvent } from '@epsim/results';
 import type { OpSpan } from './schedule.js';
 import type { TimedLayer } from './time-layer.js';
 
+/** To 1/1024 ns: sums of such times are exact, so that the end of one thing meets the start of the next. */
+const onGrid = (ns: number) => Math.round(ns * 1024) / 1024;
+
 /** Links that get a counter. */
 const COUNTED_LINKS = 8;
 
@@ -22,10 +25,11 @@ export function timelineOf(
   layers.forEach((layer, index) => {
     for (const span of layer.schedule.spans) {
       for (let rank = 0; rank < span.startNs.length; rank++) {
-        const durationNs = span.endNs[rank] - span.startNs[rank];
-        if (durationNs === 0) continue;
+        const from = onGrid(startNs + span.startNs[rank]);
+        const durationNs = onGrid(startNs + span.endNs[rank]) - from;
+        if (durationNs <= 0) continue;
         const name = `${span.name} of layer ${index}`;
-        events.push({ rank, stream: span.stream, name, startNs: startNs + span.startNs[rank], durationNs });
+        events.push({ rank, stream: span.stream, name, startNs: from, durationNs });
       }
       addRates(span, layer, startNs, busiest, samples);
     }
