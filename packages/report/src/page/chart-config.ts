@@ -6,7 +6,7 @@
 import type { ChartConfiguration } from 'chart.js';
 import type { Axis, ChartSpec, HeatSpec, Series, XySpec } from '../chart-spec.js';
 import { formatValue } from './format.js';
-import { background, colourBar, whiskers } from './plugins.js';
+import { background, cellValues, colourBar, whiskers } from './plugins.js';
 import { colourOf, fontFamily, mix, type Theme } from './theme.js';
 
 /**
@@ -100,7 +100,9 @@ function datasetOf(series: Series, theme: Theme, stacked: boolean) {
 
 function heatConfig(spec: HeatSpec, theme: Theme): ChartConfiguration {
   const { size, step, values, unit } = spec;
-  const largest = values.reduce((a, b) => Math.max(a, b), 0);
+  // Even traffic gets the middle shade and not the darkest, so that hot pairs stand out and nothing else does.
+  const mean = values.reduce((a, b) => a + b, 0) / values.length;
+  const scaleEnd = values.reduce((a, b) => Math.max(a, b), 2 * mean);
   const gap = size <= 32 ? 1 : 0;
   const cell = (side: 'width' | 'height') => (context: { chart: { chartArea?: Record<string, number> } }) =>
     Math.max(1, (context.chart.chartArea?.[side] ?? 0) / size - gap + (gap === 0 ? 0.6 : 0));
@@ -114,7 +116,7 @@ function heatConfig(spec: HeatSpec, theme: Theme): ChartConfiguration {
           label: spec.title,
           data: values.map((v, i) => ({ x: i % size, y: Math.floor(i / size), v })),
           backgroundColor: (context: { raw?: { v: number } }) =>
-            mix(theme.heat, largest === 0 ? 0 : (context.raw?.v ?? 0) / largest),
+            mix(theme.heat, scaleEnd === 0 ? 0 : (context.raw?.v ?? 0) / scaleEnd),
           borderWidth: 0,
           width: cell('width'),
           height: cell('height'),
@@ -140,7 +142,7 @@ function heatConfig(spec: HeatSpec, theme: Theme): ChartConfiguration {
         y: { ...heatAxis(spec, spec.y.label, theme), reverse: true },
       },
     },
-    plugins: [background(theme), colourBar(largest, spec, theme)],
+    plugins: [background(theme), colourBar(scaleEnd, spec, theme), cellValues(scaleEnd, spec, theme)],
   };
   return config as unknown as ChartConfiguration;
 }
@@ -243,6 +245,7 @@ function tooltipLabel(spec: XySpec) {
 function axisOptions(axis: Axis, theme: Theme) {
   return {
     type: axis.log === true ? 'logarithmic' : 'linear',
+    ...(axis.log === true ? { afterBuildTicks: keepRoundTicks } : {}),
     ...(axis.min === undefined ? {} : { min: axis.min }),
     ...(axis.max === undefined ? {} : { max: axis.max }),
     title: titleOf(axis.label, theme),
@@ -253,8 +256,7 @@ function axisOptions(axis: Axis, theme: Theme) {
       font: { family: fontFamily, size: 12 },
       maxTicksLimit: 8,
       maxRotation: 0,
-      callback: (tick: number) =>
-        axis.log === true && !/^[125]/.test(tick.toExponential()) ? '' : tickText(tick, axis),
+      callback: (tick: number) => tickText(tick, axis),
     },
   };
 }
@@ -275,6 +277,11 @@ function tickText(tick: number, axis: Axis): string {
 function labelTicks(theme: Theme, all: boolean) {
   const font = { family: fontFamily, size: 12 };
   return { color: theme.muted, font, maxRotation: 0, autoSkip: !all, autoSkipPadding: 14 };
+}
+
+/** On a logarithmic axis, only the lines that read well: 1, 2 and 5 of every power of ten. */
+function keepRoundTicks(scale: { ticks: { value: number }[] }): void {
+  scale.ticks = scale.ticks.filter(({ value }) => /^[125](\.0+)?e/.test(value.toExponential(9)));
 }
 
 function titleOf(text: string, theme: Theme) {

@@ -49,7 +49,7 @@ export function whiskers(spec: XySpec, theme: Theme): Plugin {
 }
 
 /** What the colours of a heat map mean: a strip at the right edge with its ends named. */
-export function colourBar(largest: number, spec: HeatSpec, theme: Theme): Plugin {
+export function colourBar(scaleEnd: number, spec: HeatSpec, theme: Theme): Plugin {
   return {
     id: 'colourBar',
     afterDraw({ ctx, chartArea: { right, top, bottom } }) {
@@ -65,8 +65,32 @@ export function colourBar(largest: number, spec: HeatSpec, theme: Theme): Plugin
       ctx.font = `12px ${fontFamily}`;
       ctx.textBaseline = 'middle';
       for (const part of [0, 0.5, 1]) {
-        ctx.fillText(formatValue(largest * part, spec.unit), left + 17, bottom + (top - bottom) * part);
+        ctx.fillText(formatValue(scaleEnd * part, spec.unit), left + 17, bottom + (top - bottom) * part);
       }
+      ctx.restore();
+    },
+  };
+}
+
+/** The value of each cell in it, where it has room. */
+export function cellValues(scaleEnd: number, spec: HeatSpec, theme: Theme): Plugin {
+  return {
+    id: 'cellValues',
+    afterDatasetsDraw({ ctx, chartArea: { left, top, width, height } }) {
+      const cell = { width: width / spec.size, height: height / spec.size };
+      if (cell.width < 30 || cell.height < 16) return;
+      ctx.save();
+      ctx.font = `12px ${fontFamily}`;
+      ctx.textAlign = 'center';
+      ctx.textBaseline = 'middle';
+      spec.values.forEach((value, i) => {
+        const text = formatValue(value, spec.unit);
+        if (ctx.measureText(text).width > cell.width - 6) return;
+        // The dark end of the scale carries the page's light colour, whichever theme it is.
+        ctx.fillStyle = value < 0.55 * scaleEnd ? theme.text : theme.background;
+        const x = left + cell.width * ((i % spec.size) + 0.5);
+        ctx.fillText(text, x, top + cell.height * (Math.floor(i / spec.size) + 0.5));
+      });
       ctx.restore();
     },
   };
