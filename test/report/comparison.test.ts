@@ -1,14 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import {
   type ChartMaker,
   comparisonCharts,
   comparisonHtml,
   comparisonTables,
-  drawCharts,
-  type FrontierSource,
-  planCharts,
   terminalComparison,
 } from '@epsim/report';
 import type { Comparison } from '@epsim/results';
@@ -55,39 +49,4 @@ test('the page holds the charts and both tables', () => {
   const page = comparisonHtml(comparison);
   expect(page.match(/<canvas /g)).toHaveLength(5);
   expect(page.match(/<table/g)).toHaveLength(2);
-});
-
-describe('the frontier of a plan', () => {
-  const source: FrontierSource = {
-    about: 'kimi-k3 on gb200-nvl72',
-    points: Array.from({ length: 40 }, (_, i) => ({
-      label: `layout ${i}`,
-      tokensPerSecPerUser: 20 + 3 * i,
-      tokensPerSecPerRank: (3000 - 55 * i) * (i % 4 === 0 ? 1 : 0.8),
-      relErrorBar: i % 4 === 0 ? 0.15 : null,
-      onFrontier: i % 4 === 0,
-    })),
-  };
-
-  test('joins the best layouts with their error bars and sets the others apart', () => {
-    const spec = planCharts.frontier.spec(source);
-    if (spec?.kind !== 'xy') throw new Error('the frontier is drawn over two axes');
-    expect(spec.series.map(({ values }) => values.length)).toEqual([30, 10]);
-    expect(spec.series[1].low?.[0]).toBeCloseTo(3000 * 0.85, 9);
-    expect(planCharts.frontier.spec({ ...source, points: [] })).toBeNull();
-  });
-
-  test('becomes a picture like every chart', async () => {
-    const dir = mkdtempSync(join(tmpdir(), 'epsim-plan-'));
-    try {
-      const files = [
-        ...(await drawCharts(planCharts, source, dir)),
-        ...(await drawCharts(comparisonCharts, comparison, dir)),
-      ];
-      expect(files).toHaveLength(6);
-      for (const file of files) expect(readFileSync(join(dir, file)).length).toBeGreaterThan(20_000);
-    } finally {
-      rmSync(dir, { recursive: true });
-    }
-  });
 });

@@ -3,25 +3,9 @@
  * Knows only the two figures of each layout, not how they were found.
  */
 import type { ChartMaker, Series } from '../chart-spec.js';
+import type { FrontierPoint, PlanSource } from './plan-source.js';
 
-export interface FrontierPoint {
-  /** The layout in few words: "EP64 x DP64". */
-  readonly label: string;
-  readonly tokensPerSecPerRank: number;
-  /** 1e9 / TPOT in ns. */
-  readonly tokensPerSecPerUser: number;
-  /** Half-width of the error as a fraction; null when nobody has measured it. */
-  readonly relErrorBar: number | null;
-  readonly onFrontier: boolean;
-}
-
-export interface FrontierSource {
-  /** Model, cluster and objective, for the line under the title. */
-  readonly about: string;
-  readonly points: readonly FrontierPoint[];
-}
-
-export const frontier: ChartMaker<FrontierSource> = {
+export const frontier: ChartMaker<PlanSource> = {
   summary: 'tokens per second of an accelerator against tokens per second of a user',
   file: 'frontier.png',
   spec({ about, points }) {

@@ -1,0 +1,31 @@
+/** What fills the memory of a rank under each layout, beside what there is. */
+import type { ChartMaker } from '../chart-spec.js';
+import { formatValue } from '../page/format.js';
+import type { PlanSource } from './plan-source.js';
+
+export const memory: ChartMaker<PlanSource> = {
+  summary: 'memory of a rank by tensor class, per layout, beside the device limit',
+  file: 'memory.png',
+  spec({ about, memory: source }) {
+    if (source === undefined || source.stacks.length === 0) return null;
+    const { stacks, limitBytes } = source;
+    const names = [...new Set(stacks.flatMap(({ parts }) => Object.keys(parts)))];
+    return {
+      kind: 'xy',
+      title: 'Memory of one rank by tensor class',
+      subtitle: `${about} · the device has ${formatValue(limitBytes, 'bytes')}`,
+      x: { label: 'layout', unit: 'count', labels: stacks.map(({ label }) => label) },
+      y: { label: 'memory', unit: 'bytes', min: 0 },
+      stacked: true,
+      series: [
+        ...names.map((name, i) => ({
+          name,
+          mark: 'bar' as const,
+          colour: i,
+          values: stacks.map(({ parts }) => parts[name] ?? 0),
+        })),
+        { name: 'device memory', mark: 'dashed', colour: 'text', values: stacks.map(() => limitBytes) },
+      ],
+    };
+  },
+};

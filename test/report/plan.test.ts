@@ -1,0 +1,77 @@
+import { type PlanSource, planCharts, type ScoredTable, validationCharts } from '@epsim/report';
+import { describe, expect, test } from 'vitest';
+
+const plan: PlanSource = {
+  about: 'kimi-k3 on gb200-nvl72',
+  points: Array.from({ length: 40 }, (_, i) => ({
+    label: `layout ${i}`,
+    tokensPerSecPerUser: 20 + 3 * i,
+    tokensPerSecPerRank: (3000 - 55 * i) * (i % 4 === 0 ? 1 : 0.8),
+    relErrorBar: i % 4 === 0 ? 0.15 : null,
+    onFrontier: i % 4 === 0,
+  })),
+  memory: {
+    limitBytes: 192e9,
+    stacks: [
+      { label: 'EP32', parts: { experts: 45e9, attention: 12e9, 'KV cache': 80e9 } },
+      { label: 'EP64', parts: { experts: 23e9, attention: 12e9, 'KV cache': 110e9, reserve: 4e9 } },
+    ],
+  },
+  steps: [
+    {
+      label: 'EP64',
+      phases: { experts: { ns: 4e6, provenance: 'fitted' }, attention: { ns: 2e6, provenance: 'derived' } },
+    },
+  ],
+  fleet: [10, 20, 40].map((requestsPerSec) => ({ requestsPerSec, rankCount: 6 * requestsPerSec })),
+};
+
+describe('charts of a plan', () => {
+  test.each(Object.entries(planCharts))(
+    '%s is plain data with a title and units, and left out without its figures',
+    (name, maker) => {
+      const spec = maker.spec(plan);
+      expect(maker.file).toBe(`${name}.png`);
+      expect(JSON.parse(JSON.stringify(spec))).toEqual(spec);
+      expect(spec?.subtitle).toContain('kimi-k3 on gb200-nvl72');
+      expect(maker.spec({ about: 'nothing', points: [] })).toBeNull();
+    },
+  );
+
+  test('the frontier joins the best layouts with their error bars and sets the others apart', () => {
+    const spec = planCharts.frontier.spec(plan);
+    if (spec?.kind !== 'xy') throw new Error('the frontier is drawn over two axes');
+    expect(spec.series.map(({ values }) => values.length)).toEqual([30, 10]);
+    expect(spec.series[1].low?.[0]).toBeCloseTo(3000 * 0.85, 9);
+  });
+
+  test('a stack of memory adds up to the layout, whichever classes it has', () => {
+    const spec = planCharts.memory.spec(plan);
+    const bars = spec?.kind === 'xy' ? spec.series.filter(({ mark }) => mark === 'bar') : [];
+    const sums = [0, 1].map((i) => bars.reduce((sum, { values }) => sum + (values[i] ?? 0), 0));
+    expect(sums).toEqual([137e9, 149e9]);
+  });
+});
+
+test('a validation shows every row, and the line on which a prediction is right', () => {
+  const tables: ScoredTable[] = [
+    {
+      name: 'low latency',
+      medianError: 0.05,
+      rows: [
+        { measuredNs: 1e5, predictedNs: 1.1e5 },
+        { measuredNs: 2e5, predictedNs: 1.9e5 },
+      ],
+    },
+    { name: 'grouped GEMM', medianError: 0.12, rows: [{ measuredNs: 3e6, predictedNs: 2.5e6 }] },
+  ];
+  const spec = validationCharts['predicted-measured'].spec(tables);
+  if (spec?.kind !== 'xy') throw new Error('a validation is drawn over two axes');
+  expect(spec.series.map(({ name, values }) => [name, values.length])).toEqual([
+    ['low latency (5 %)', 2],
+    ['grouped GEMM (12 %)', 1],
+    ['right', 2],
+  ]);
+  expect(spec.series[2].xs).toEqual([1e5, 3e6]);
+  expect(validationCharts['predicted-measured'].spec([])).toBeNull();
+});
