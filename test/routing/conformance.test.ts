@@ -24,6 +24,10 @@ function rowsOf<A extends Int32Array | Float32Array>(values: A, width: number): 
   ]);
 }
 
+function isPadding({ choices, context }: Case, token: number): boolean {
+  return choices.slice(token * context.topK, (token + 1) * context.topK).every((e) => e === -1);
+}
+
 function renormalizes(context: RouterContext): boolean {
   return context.renormalize || context.scoring === 'softmax-over-top-k';
 }
@@ -47,6 +51,15 @@ describe.each(Object.entries(routingPolicies))('%s', (_name, policy) => {
       expect(made).toBe(byExpert.reduce((a, b) => a + b, 0));
       expect(made + step.droppedChoices).toBe(tokens * context.topK);
       expect(step.stats.droppedChoices + step.paddedTokens * context.topK).toBe(step.droppedChoices);
+    });
+  });
+
+  test('a row that only pads the batch gets no expert and is counted as padding', () => {
+    eachStep((c, step) => {
+      const rows = rowsOf(step.experts, step.width);
+      const padding = rows.filter((_, token) => isPadding(c, token));
+      expect(padding.flat().every((e) => e === -1)).toBe(true);
+      expect(step.paddedTokens).toBe(padding.length);
     });
   });
 
@@ -97,7 +110,7 @@ describe.each(Object.entries(routingPolicies))('%s', (_name, policy) => {
         const plain = selectNaive(scores, at, expertCount, noBias, topK);
         const massOf = (ids: number[]) => ids.reduce((sum, e) => sum + scores[at + e], 0);
         const chosen = row.filter((e) => e >= 0);
-        if (chosen.length === 0 && step.paddedTokens > 0) return;
+        if (isPadding(c, token)) return;
         plainMass += massOf(plain);
         chosenMass += Math.min(massOf(chosen), massOf(plain));
         changed += chosen.filter((e) => !plain.includes(e)).length;

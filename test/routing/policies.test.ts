@@ -150,7 +150,7 @@ describe('expert-choice', () => {
         const [step] = routeSteps(routingPolicies['expert-choice'], c.context, batchOfCase(c), 1);
         const loads = loadsOf(step.experts, c.context.expertCount);
         expect(Math.max(...loads) - Math.min(...loads)).toBeLessThanOrEqual(1);
-        expect(step.droppedChoices).toBe(0);
+        expect(step.stats.droppedChoices).toBe(0);
       }),
       { numRuns: 60 },
     );
@@ -268,6 +268,14 @@ describe('recorded', () => {
     expect(step.paddedTokens).toBe(3);
     expect(step.stats.droppedChoices).toBe(0);
     expect(step.droppedChoices).toBe(6);
+  });
+
+  test('padding of a trace stays padding when another policy routes its tokens', () => {
+    const batch = recordedBatch(choices, 2, 4, [0, 4, 8]);
+    const [step] = routeSteps(routingPolicies['top-k'], context, batch, 1);
+    // Equal scores go to experts 0 and 1; eight tokens would make it 8 and 8.
+    expect(loadsOf(step.experts, 4)).toEqual([5, 5, 0, 0]);
+    expect(step.paddedTokens).toBe(3);
   });
 
   test('gates follow the logits, and are equal where the trace has none', () => {

@@ -155,7 +155,7 @@ test('the histogram admits the wanted number of tokens to within the tokens of o
   fc.assert(
     fc.property(gapCase, (c) => {
       const { scores, cutoffs } = scoresFor(c);
-      const histogram = createGapHistogram(c.expertCount, c.fraction, 50);
+      const histogram = createGapHistogram(c.expertCount, c.fraction, undefined, 50);
       const out = new Float64Array(c.expertCount);
       histogram.begin(new Float32Array(c.expertCount), 1);
       cutoffs.forEach((cutoff, t) => {

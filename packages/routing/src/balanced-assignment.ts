@@ -49,7 +49,7 @@ function balancingBias(scores: Float32Array, expertCount: number, topK: number):
   if (topK === expertCount || scores.length === 0) return bias;
   let ceiling = 1;
   for (let i = 0; i < scores.length; i++) if (scores[i] > ceiling) ceiling = scores[i];
-  const histogram = createGapHistogram(expertCount, topK / expertCount, BIN_COUNT);
+  const histogram = createGapHistogram(expertCount, topK / expertCount, undefined, BIN_COUNT);
   const selector = createSelector(expertCount, topK + 1);
   const next = new Float64Array(expertCount);
   for (let round = 0; round < PRICE_ROUNDS; round++) {

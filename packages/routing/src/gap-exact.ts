@@ -23,9 +23,16 @@ export function quantileNaive(values: readonly number[], fraction: number): numb
   return sorted[below] + (position - below) * (sorted[above] - sorted[below]);
 }
 
-/** An estimator that equals `quantileNaive` of the gaps rounded to float32, in three passes. */
-export function createExactGaps(expertCount: number, fraction: number): QuantileEstimator {
-  const counts = new Int32Array(expertCount * BIN_COUNT);
+/**
+ * An estimator that equals `quantileNaive` of the gaps rounded to float32, in three passes.
+ * Its one large array is in memory that `allocate` gives.
+ */
+export function createExactGaps(
+  expertCount: number,
+  fraction: number,
+  allocate: (size: number) => Int32Array = (size) => new Int32Array(size),
+): QuantileEstimator {
+  const counts = allocate(expertCount * BIN_COUNT);
   /** Leading bits of the answer found so far, [expertCount]. */
   const prefix = new Uint32Array(expertCount);
   /** Place of the answer among the gaps that share the prefix, [expertCount]. */

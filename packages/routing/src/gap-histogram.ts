@@ -13,12 +13,17 @@ export interface GapHistogram extends QuantileEstimator {
 }
 
 /**
- * An empty histogram. `fraction` is topK / expertCount, the share of tokens that each expert should admit.
+ * A histogram of `binCount` bins per expert, in memory that `allocate` gives. `fraction` is topK / expertCount, the share of tokens that each expert should admit.
  * The quantile is interpolated inside its bin. Gaps beyond the range count in the outermost bin.
  * Source: Kimi K3 report, section 2.3.3, as described in Megatron-LM pull request 6637.
  */
-export function createGapHistogram(expertCount: number, fraction: number, binCount = 1000): GapHistogram {
-  const counts = new Int32Array(expertCount * binCount);
+export function createGapHistogram(
+  expertCount: number,
+  fraction: number,
+  allocate: (size: number) => Int32Array = (size) => new Int32Array(size),
+  binCount = 1000,
+): GapHistogram {
+  const counts = allocate(expertCount * binCount);
   let low = -1;
   let binsPerUnit = binCount / 2;
   let tokens = 0;

@@ -30,7 +30,10 @@ export interface RouterContext {
 export interface RouteResult {
   readonly routing: Routing;
   readonly stats: RoutingStats;
-  /** Rows that only pad the batch; known for recorded choices, else 0. Not counted in stats.droppedChoices. */
+  /**
+   * Rows that only pad the batch: those whose recorded choices are all NO_EXPERT, under any policy.
+   * routing.droppedChoices counts their choices, stats.droppedChoices does not.
+   */
   readonly paddedTokens: number;
 }
 

@@ -67,7 +67,10 @@ export function createSelector(expertCount: number, k: number): Selector {
       keepLargest(scores, offset, bias, candidates, count, ids, values);
       lastThreshold = values[k - 1];
       if (lastThreshold === -Infinity) {
-        throw new RangeError(`fewer than ${k} of ${expertCount} router scores of a row can be ranked`);
+        throw new RangeError(
+          `fewer than ${k} of ${expertCount} router scores of a row are numbers; ` +
+            'recorded choices without scores can only be replayed',
+        );
       }
     },
   };

@@ -42,11 +42,11 @@ export const capacity = definePolicy({
     return {
       bias: context.initialBias ? bias : null,
       route(batch) {
-        const tokens = tokenCountOf(batch);
+        const tokens = tokenCountOf(context, arena, batch);
         // The small slack keeps 1.1 x 10 from becoming 11.000000000000002 and a capacity of 12.
         room.fill(Math.min(tokens, Math.ceil((factor * tokens * topK) / expertCount - 1e-9)));
         const keepers = drop === 'score' ? offerAll(batch) : null;
-        const result = routeRows(context, arena, batch, topK, (scores, offset, row, experts, at) => {
+        return routeRows(context, arena, batch, topK, (scores, offset, row, experts, at) => {
           selector.select(scores, offset, bias);
           let droppedMass = 0;
           for (let i = 0; i < topK; i++) {
@@ -58,7 +58,6 @@ export const capacity = definePolicy({
           }
           return droppedMass;
         });
-        return { ...result, paddedTokens: 0 };
       },
     };
   },

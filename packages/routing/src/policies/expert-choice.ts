@@ -5,12 +5,11 @@
  * Reads the batch twice; memory is tokens x k kept rows, plus a Routing as wide as its most wanted token.
  * Source: Zhou et al., Mixture-of-Experts with Expert Choice Routing, arXiv 2202.09368.
  */
-import { NO_EXPERT } from '@epsim/spec';
 import { z } from 'zod';
 import { createRoutingArena } from '../arena.js';
 import { createKeepers } from '../keepers.js';
 import { definePolicy } from '../policy.js';
-import { forEachRow, routeRows, tokenCountOf } from '../route-rows.js';
+import { forEachRow, routeRows, rowCountOf, tokenCountOf } from '../route-rows.js';
 import { evenShares } from '../shares.js';
 
 export const expertChoice = definePolicy({
@@ -22,22 +21,20 @@ export const expertChoice = definePolicy({
     return {
       bias: null,
       route(batch) {
-        const tokens = tokenCountOf(batch);
+        const tokens = tokenCountOf(context, arena, batch);
         const keepers = createKeepers(arena, evenShares(tokens * topK, expertCount));
         forEachRow(context, arena, batch, context.scoring, (scores, offset, row) => {
           for (let expert = 0; expert < expertCount; expert++)
             keepers.offer(expert, scores[offset + expert], row);
         });
-        const width = Math.max(topK, keepers.maxKeptPerRow(tokens));
-        const result = routeRows(context, arena, batch, width, (scores, offset, row, experts, at) => {
+        const width = Math.max(topK, keepers.maxKeptPerRow(rowCountOf(batch)));
+        return routeRows(context, arena, batch, width, (scores, offset, row, experts, at) => {
           let next = at;
           for (let expert = 0; expert < expertCount; expert++) {
             if (keepers.keeps(expert, scores[offset + expert], row)) experts[next++] = expert;
           }
-          experts.fill(NO_EXPERT, next, at + width);
           return 0;
         });
-        return { ...result, paddedTokens: 0 };
       },
     };
   },

@@ -41,7 +41,7 @@ export const groupLimited = definePolicy({
     return {
       bias: context.initialBias ? bias : null,
       route(batch) {
-        const result = routeRows(context, arena, batch, topK, (scores, offset, _row, experts, at) => {
+        return routeRows(context, arena, batch, topK, (scores, offset, _row, experts, at) => {
           for (let group = 0; group < groupCount; group++) {
             groupScores[group] = topTwoSum(scores, offset, bias, group * groupSize, groupSize);
           }
@@ -59,7 +59,6 @@ export const groupLimited = definePolicy({
           for (let i = 0; i < topK; i++) experts[at + i] = allowedIds[within.ids[i]];
           return 0;
         });
-        return { ...result, paddedTokens: 0 };
       },
     };
   },

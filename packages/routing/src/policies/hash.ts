@@ -26,12 +26,11 @@ export const hash = definePolicy({
     return {
       bias: null,
       route(batch) {
-        const result = routeRows(context, arena, batch, context.topK, (scores, offset, _row, experts, at) => {
+        return routeRows(context, arena, batch, context.topK, (scores, offset, _row, experts, at) => {
           state[0] = hashRow(scores, offset, context.expertCount, start);
           draw(uniform, experts, at);
           return 0;
         });
-        return { ...result, paddedTokens: 0 };
       },
     };
   },

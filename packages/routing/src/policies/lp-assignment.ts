@@ -19,18 +19,19 @@ export const lpAssignment = definePolicy({
     return {
       bias: null,
       route(batch) {
-        const tokens = tokenCountOf(batch);
+        const tokens = tokenCountOf(context, arena, batch);
         const all = arena.f32('scores of a batch', tokens * expertCount);
-        forEachRow(context, arena, batch, context.scoring, (scores, offset, row) => {
-          for (let e = 0; e < expertCount; e++) all[row * expertCount + e] = scores[offset + e];
+        let next = 0;
+        forEachRow(context, arena, batch, context.scoring, (scores, offset) => {
+          for (let e = 0; e < expertCount; e++) all[next++] = scores[offset + e];
         });
         const chosen = arena.i32('balanced choices', tokens * topK);
         assignBalanced(all, expertCount, topK, chosen);
-        const result = routeRows(context, arena, batch, topK, (_scores, _offset, row, experts, at) => {
-          for (let i = 0; i < topK; i++) experts[at + i] = chosen[row * topK + i];
+        next = 0;
+        return routeRows(context, arena, batch, topK, (_scores, _offset, _row, experts, at) => {
+          for (let i = 0; i < topK; i++) experts[at + i] = chosen[next++];
           return 0;
         });
-        return { ...result, paddedTokens: 0 };
       },
     };
   },

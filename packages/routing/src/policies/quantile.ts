@@ -3,6 +3,8 @@
  * A token's cutoff is its (k+1)-th largest score + bias; cutoff - score is the bias an expert needs to be admitted;
  * the quantile of those at k / E admits exactly a k / E share of the tokens. One pass solves what a step-size rule
  * creeps towards. The new bias is mean-centred and used from the next step.
+ * The histogram's bins are as wide as K3's, and in a very skewed layer that shows: with popularities of deviation 1
+ * (MaxVio 23 at first) a frozen batch of 16,384 tokens stays at MaxVio 0.11, where `exact` goes below 0.03.
  * Source: Kimi K3 report, section 2.3.3; an alternation is one step of coordinate descent on the dual of the
  * balanced assignment problem.
  */
@@ -13,7 +15,7 @@ import { centre, moveBias, startingBias } from '../bias.js';
 import { createExactGaps } from '../gap-exact.js';
 import { createGapHistogram } from '../gap-histogram.js';
 import { definePolicy, type RouteResult, type RouterContext } from '../policy.js';
-import { forEachRow, routeRows, tokenCountOf } from '../route-rows.js';
+import { forEachRow, routeRows, rowCountOf, tokenCountOf } from '../route-rows.js';
 import { createSelector } from '../select.js';
 
 const options = z.strictObject({
@@ -56,14 +58,16 @@ function createQuantileRouter(
   const selector = createSelector(expertCount, Math.min(topK + 1, expertCount));
   const chosen = selector.ids.subarray(0, topK);
   const create = estimator === 'exact' ? createExactGaps : createGapHistogram;
-  const gaps = create(expertCount, topK / expertCount);
+  const gaps = create(expertCount, topK / expertCount, (size) => arena.i32('gap counts', size));
   let step = 0;
 
   function route(batch: TokenBatch): RouteResult {
     // With topK = expertCount every expert takes every token and no bias can change that.
     const learns =
-      topK < expertCount && tokenCountOf(batch) > 0 && (freezeAfterSteps === null || step < freezeAfterSteps);
-    const cutoffs = arena.f32('quantile cutoffs', tokenCountOf(batch));
+      topK < expertCount &&
+      (freezeAfterSteps === null || step < freezeAfterSteps) &&
+      tokenCountOf(context, arena, batch) > 0;
+    const cutoffs = arena.f32('quantile cutoffs', rowCountOf(batch));
     const ceiling = learns ? scoreCeiling(context, arena, batch) : 1;
     if (learns) gaps.begin(bias, ceiling);
     const result = routeRows(context, arena, batch, topK, (scores, offset, row, experts, at) => {
@@ -74,7 +78,7 @@ function createQuantileRouter(
     });
     const biasDrift = learns ? learn(batch, cutoffs, ceiling) : 0;
     step++;
-    return { ...result, stats: { ...result.stats, biasDrift }, paddedTokens: 0 };
+    return { ...result, stats: { ...result.stats, biasDrift } };
   }
 
   function addToken(scores: Float32Array, offset: number, row: number, cutoffs: Float32Array): void {

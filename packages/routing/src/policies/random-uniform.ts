@@ -19,17 +19,10 @@ export const randomUniform = definePolicy({
       bias: null,
       route(batch) {
         const { uniform } = randomSource(context.seed, 'random-uniform', context.layer, batch.step);
-        const result = routeRows(
-          context,
-          arena,
-          batch,
-          context.topK,
-          (_scores, _offset, _row, experts, at) => {
-            draw(uniform, experts, at);
-            return 0;
-          },
-        );
-        return { ...result, paddedTokens: 0 };
+        return routeRows(context, arena, batch, context.topK, (_scores, _offset, _row, experts, at) => {
+          draw(uniform, experts, at);
+          return 0;
+        });
       },
     };
   },

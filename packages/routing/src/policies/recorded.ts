@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { createRoutingArena } from '../arena.js';
 import { gateRow } from '../gates.js';
 import { definePolicy, type RouterContext } from '../policy.js';
-import { forEachRow, openRouting, tokenCountOf } from '../route-rows.js';
+import { forEachRow, openRouting, rowCountOf } from '../route-rows.js';
 
 export const recorded = definePolicy({
   summary: 'the choices that a real model made, replayed from a trace',
@@ -21,21 +21,17 @@ export const recorded = definePolicy({
       route(batch) {
         const { experts, weights, tally, close } = openRouting(context, arena, batch, topK);
         const made = readAllChoices(context, batch, experts);
-        let paddedTokens = 0;
-        forEachRow(context, arena, batch, context.scoring, (scores, offset, row) => {
+        const tokens = forEachRow(context, arena, batch, context.scoring, (scores, offset, row) => {
           const at = row * topK;
           if (Number.isNaN(scores[offset])) {
             equalGates(context, experts, at, made[row], weights);
-            if (made[row] > 0) tally.addUnscored(made[row]);
+            tally.addUnscored(made[row]);
           } else {
             gateRow(context, scores, offset, experts, at, topK, 0, weights);
-            if (made[row] > 0) tally.add(scores, offset, experts, at, topK);
+            tally.add(scores, offset, experts, at, topK);
           }
-          if (made[row] === 0) paddedTokens++;
         });
-        const { routing, stats } = close();
-        const droppedChoices = stats.droppedChoices - paddedTokens * topK;
-        return { routing, stats: { ...stats, droppedChoices }, paddedTokens };
+        return close(tokens);
       },
     };
   },
@@ -65,7 +61,7 @@ function readAllChoices(context: RouterContext, batch: TokenBatch, choices: Int3
     );
   }
   const { topK, rankCount } = context;
-  const made = new Int32Array(tokenCountOf(batch));
+  const made = new Int32Array(rowCountOf(batch));
   for (let rank = 0; rank < rankCount; rank++) {
     const first = batch.tokenOffsets[rank];
     const end = batch.tokenOffsets[rank + 1];

@@ -29,24 +29,19 @@ export const signBias = definePolicy({
     return {
       bias,
       route(batch) {
-        const { routing, stats } = routeRows(
-          context,
-          arena,
-          batch,
-          topK,
-          (scores, offset, _row, experts, at) => {
-            selector.select(scores, offset, bias);
-            experts.set(selector.ids, at);
-            return 0;
-          },
-        );
-        countLoads(routing, loads);
-        const mean = (routing.experts.length - routing.droppedChoices) / expertCount;
+        const result = routeRows(context, arena, batch, topK, (scores, offset, _row, experts, at) => {
+          selector.select(scores, offset, bias);
+          experts.set(selector.ids, at);
+          return 0;
+        });
+        const made = result.routing.experts.length - result.routing.droppedChoices;
+        const mean = made / expertCount;
+        countLoads(result.routing, loads);
         for (let expert = 0; expert < expertCount; expert++) {
           const error = mean > 0 ? (mean - loads[expert]) / mean : 0;
           next[expert] = bias[expert] + stepSize * (form === 'sign' ? Math.sign(error) : error);
         }
-        return { routing, stats: { ...stats, biasDrift: moveBias(bias, next) }, paddedTokens: 0 };
+        return { ...result, stats: { ...result.stats, biasDrift: moveBias(bias, next) } };
       },
     };
   },

@@ -9,7 +9,7 @@ import type { TokenBatch } from '@epsim/spec';
 import { z } from 'zod';
 import { createRoutingArena } from '../arena.js';
 import { definePolicy } from '../policy.js';
-import { forEachRow, routeRows, tokenCountOf } from '../route-rows.js';
+import { forEachRow, routeRows, rowCountOf } from '../route-rows.js';
 import { expRow } from '../scoring.js';
 import { createSelector } from '../select.js';
 
@@ -30,14 +30,14 @@ export const sinkhorn = definePolicy({
     /** One scaling of rows, then of columns. */
     function scaleOnce(batch: TokenBatch): void {
       received.fill(0);
-      forEachRow(context, arena, batch, null, (values, offset) => {
+      const tokens = forEachRow(context, arena, batch, null, (values, offset) => {
         expRow(values, offset, expertCount, temperature);
         let sum = 0;
         for (let e = 0; e < expertCount; e++) sum += values[offset + e] * scales[e];
         const rowScale = 1 / sum;
         for (let e = 0; e < expertCount; e++) received[e] += values[offset + e] * rowScale;
       });
-      const share = tokenCountOf(batch) / expertCount;
+      const share = tokens / expertCount;
       // An expert whose every probability vanished keeps its scale: no finite one would bring it tokens.
       for (let e = 0; e < expertCount; e++) if (received[e] > 0) scales[e] = share / received[e];
     }
@@ -48,16 +48,15 @@ export const sinkhorn = definePolicy({
         scales.fill(1);
         for (let i = 0; i < iterations; i++) scaleOnce(batch);
         for (let e = 0; e < expertCount; e++) logScales[e] = temperature * Math.log(scales[e]);
-        const chosen = arena.i32('sinkhorn choices', tokenCountOf(batch) * topK);
+        const chosen = arena.i32('sinkhorn choices', rowCountOf(batch) * topK);
         forEachRow(context, arena, batch, null, (logits, offset, row) => {
           selector.select(logits, offset, logScales);
           chosen.set(selector.ids, row * topK);
         });
-        const result = routeRows(context, arena, batch, topK, (_scores, _offset, row, experts, at) => {
+        return routeRows(context, arena, batch, topK, (_scores, _offset, row, experts, at) => {
           for (let i = 0; i < topK; i++) experts[at + i] = chosen[row * topK + i];
           return 0;
         });
-        return { ...result, paddedTokens: 0 };
       },
     };
   },

@@ -19,12 +19,11 @@ export const topK = definePolicy({
     return {
       bias: context.initialBias ? bias : null,
       route(batch) {
-        const result = routeRows(context, arena, batch, context.topK, (scores, offset, _row, experts, at) => {
+        return routeRows(context, arena, batch, context.topK, (scores, offset, _row, experts, at) => {
           selector.select(scores, offset, bias);
           experts.set(selector.ids, at);
           return 0;
         });
-        return { ...result, paddedTokens: 0 };
       },
     };
   },
