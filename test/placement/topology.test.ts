@@ -101,6 +101,10 @@ test('where domains prefer their own experts it cuts distance and keeps the bala
   const input: PlacementInput = { ...inputOf([...loads], ranks, 108), domainRanks, rankExpertLoads };
   const before = distinct.place(input, {});
   const after = aware.place(input, {});
+  const unsearched = aware.place(input, { effort: 0 });
+  expect(placementCost(after, input, weights)).toBeLessThan(
+    placementCost(unsearched, input, weights) - 0.005,
+  );
   expect(placementCost(before, input, weights) - placementCost(after, input, weights)).toBeGreaterThan(0.25);
   expect(balancedness(rankLoads(after, loads))).toBeGreaterThan(0.95);
 });

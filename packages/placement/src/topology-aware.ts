@@ -18,7 +18,7 @@ const topologyOptions = z.strictObject({
   /** Distance within a domain; beyond it 1. About the ratio of the two bandwidths. */
   near: z.number().min(0).max(1).default(0.1),
   /** Changes tried per slot. */
-  effort: z.int().min(0).default(20),
+  effort: z.int().min(0).default(50),
 });
 
 export const topologyAware: PlacementPolicy = {
@@ -87,11 +87,9 @@ function search(
     if (!copies && cost.holds(q, e)) continue;
     saved.set(cost.rankLoad);
     cost.add(p, f);
+    if (!copies) cost.add(q, e);
     cost.remove(p, e);
-    if (!copies) {
-      cost.add(q, e);
-      cost.remove(q, f);
-    }
+    if (!copies) cost.remove(q, f);
     const next = cost.total();
     if (next < current) {
       current = next;
@@ -100,11 +98,9 @@ function search(
       continue;
     }
     cost.add(p, e);
+    if (!copies) cost.add(q, f);
     cost.remove(p, f);
-    if (!copies) {
-      cost.add(q, f);
-      cost.remove(q, e);
-    }
+    if (!copies) cost.remove(q, e);
     cost.rankLoad.set(saved);
   }
 }

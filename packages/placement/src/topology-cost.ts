@@ -7,6 +7,7 @@
  */
 import { NO_EXPERT, type Placement } from '@epsim/spec';
 import type { PlacementInput } from './policy.js';
+import { rankOfSlots } from './slots.js';
 
 export interface CostWeights {
   /** Weight of the mean distance against the load term. */
@@ -20,7 +21,7 @@ export interface TopologyCost {
   /** Whether `rank` holds `expert`. */
   holds(rank: number, expert: number): boolean;
   replicas(expert: number): number;
-  /** Gives or takes a replica. The caller keeps at least one of each expert. */
+  /** Gives or takes a replica. No expert may be left without one in between: give first, then take. */
   add(rank: number, expert: number): void;
   remove(rank: number, expert: number): void;
   total(): number;
@@ -31,65 +32,41 @@ export function placementCost(placement: Placement, input: PlacementInput, weigh
   return trackCost(placement, input, weights).total();
 }
 
-/** As `placementCost`, with replicas that may be changed one by one at O(rankCount) each. */
+/** As `placementCost`, with replicas that may be changed one by one, at the cost of the expert's replicas each. */
 export function trackCost(placement: Placement, input: PlacementInput, weights: CostWeights): TopologyCost {
-  const { rankCount, loads, rankSpeed, domainRanks } = input;
-  const expertCount = loads.length;
-  const domainCount = Math.ceil(rankCount / domainRanks);
-  const demand = demandByExpert(input);
-  const demandTotal = Float64Array.from(loads, (_, e) =>
-    sumOf(demand.subarray(e * rankCount, (e + 1) * rankCount)),
-  );
-  const allDemand = sumOf(demandTotal);
+  const { rankCount, loads, rankSpeed } = input;
+  const demand = demandOf(input);
+  const allDemand = sumOf(demand.byRank);
   const fairShare = sumOf(loads) / (rankSpeed ? sumOf(rankSpeed) : rankCount);
-  const held = new Uint8Array(expertCount * rankCount);
-  const counts = new Int32Array(expertCount);
+  /** Ranks that hold each expert, ascending. */
+  const holders: number[][] = Array.from(loads, () => []);
   const rankLoad = new Float64Array(rankCount);
-  const distance = new Float64Array(expertCount);
+  const distance = new Float64Array(loads.length);
   let distanceSum = 0;
 
-  const measure = (expert: number): number => {
-    const share = demandTotal[expert] / counts[expert];
-    let onRank = 0;
-    let inDomain = 0;
-    for (let domain = 0; domain < domainCount; domain++) {
-      const end = Math.min(rankCount, (domain + 1) * domainRanks);
-      let wanted = 0;
-      let offered = 0;
-      for (let rank = domain * domainRanks; rank < end; rank++) {
-        const own = demand[expert * rankCount + rank];
-        wanted += own;
-        if (held[expert * rankCount + rank] === 0) continue;
-        offered += share;
-        onRank += Math.min(own, share);
-      }
-      inDomain += Math.min(wanted, offered);
-    }
-    return weights.near * (inDomain - onRank) + (demandTotal[expert] - inDomain);
-  };
-  const change = (rank: number, expert: number, present: 0 | 1): void => {
-    const row = expert * rankCount;
-    const before = counts[expert] > 0 ? loads[expert] / counts[expert] : 0;
-    for (let r = 0; r < rankCount; r++) if (held[row + r] === 1) rankLoad[r] -= before;
-    held[row + rank] = present;
-    counts[expert] += present === 1 ? 1 : -1;
-    const after = loads[expert] / counts[expert];
-    for (let r = 0; r < rankCount; r++) if (held[row + r] === 1) rankLoad[r] += after;
+  const change = (expert: number, edit: (ranks: number[]) => void): void => {
+    const ranks = holders[expert];
+    for (const rank of ranks) rankLoad[rank] -= loads[expert] / ranks.length;
+    edit(ranks);
+    for (const rank of ranks) rankLoad[rank] += loads[expert] / ranks.length;
     distanceSum -= distance[expert];
-    distance[expert] = measure(expert);
+    distance[expert] = leastDistance(demand, expert, ranks, weights.near);
     distanceSum += distance[expert];
   };
-  for (let rank = 0; rank < rankCount; rank++) {
-    for (let slot = placement.slotOffsets[rank]; slot < placement.slotOffsets[rank + 1]; slot++) {
-      if (placement.slotExpert[slot] !== NO_EXPERT) change(rank, placement.slotExpert[slot], 1);
-    }
-  }
+  const add = (rank: number, expert: number) =>
+    change(expert, (ranks) => {
+      const at = ranks.findIndex((other) => other > rank);
+      ranks.splice(at < 0 ? ranks.length : at, 0, rank);
+    });
+  rankOfSlots(placement).forEach((rank, slot) => {
+    if (placement.slotExpert[slot] !== NO_EXPERT) add(rank, placement.slotExpert[slot]);
+  });
   return {
     rankLoad,
-    holds: (rank, expert) => held[expert * rankCount + rank] === 1,
-    replicas: (expert) => counts[expert],
-    add: (rank, expert) => change(rank, expert, 1),
-    remove: (rank, expert) => change(rank, expert, 0),
+    holds: (rank, expert) => holders[expert].includes(rank),
+    replicas: (expert) => holders[expert].length,
+    add,
+    remove: (rank, expert) => change(expert, (ranks) => ranks.splice(ranks.indexOf(rank), 1)),
     total: () => {
       let busiest = 0;
       for (let rank = 0; rank < rankCount; rank++) {
@@ -100,6 +77,59 @@ export function trackCost(placement: Placement, input: PlacementInput, weights: 
       return loadTerm + weights.distanceWeight * meanDistance;
     },
   };
+}
+
+/** Where the choices of each expert come from. */
+interface Demand {
+  readonly rankCount: number;
+  readonly domainRanks: number;
+  readonly domainCount: number;
+  /** Row-major [expertCount x rankCount]. */
+  readonly byRank: Float64Array;
+  /** Row-major [expertCount x domainCount]. */
+  readonly byDomain: Float64Array;
+}
+
+/**
+ * Sum of the distances of an expert's choices in the best assignment, when its replicas on `ranks` (ascending,
+ * a rank as often as it has one) take equal shares.
+ */
+function leastDistance(demand: Demand, expert: number, ranks: readonly number[], near: number): number {
+  const { rankCount, domainCount, domainRanks, byRank, byDomain } = demand;
+  let total = 0;
+  for (let domain = 0; domain < domainCount; domain++) total += byDomain[expert * domainCount + domain];
+  const share = total / ranks.length;
+  let onRank = 0;
+  let inDomain = 0;
+  let rankShare = 0;
+  let domainShare = 0;
+  for (let i = 0; i < ranks.length; i++) {
+    const rank = ranks[i];
+    const domain = Math.floor(rank / domainRanks);
+    rankShare += share;
+    domainShare += share;
+    if (ranks[i + 1] !== rank) {
+      onRank += Math.min(byRank[expert * rankCount + rank], rankShare);
+      rankShare = 0;
+    }
+    if (Math.floor(ranks[i + 1] / domainRanks) !== domain) {
+      inDomain += Math.min(byDomain[expert * domainCount + domain], domainShare);
+      domainShare = 0;
+    }
+  }
+  return near * (inDomain - onRank) + (total - inDomain);
+}
+
+function demandOf(input: PlacementInput): Demand {
+  const { rankCount, domainRanks } = input;
+  const domainCount = Math.ceil(rankCount / domainRanks);
+  const byRank = demandByExpert(input);
+  const byDomain = new Float64Array(input.loads.length * domainCount);
+  byRank.forEach((count, i) => {
+    const domain = Math.floor((i % rankCount) / domainRanks);
+    byDomain[Math.floor(i / rankCount) * domainCount + domain] += count;
+  });
+  return { rankCount, domainRanks, domainCount, byRank, byDomain };
 }
 
 /** Choices of each expert by source rank, row-major [expertCount x rankCount]; every rank alike where not known. */
