@@ -54,7 +54,11 @@ test('the documented scenario is read with every name resolved and every default
     policy: 'eplb',
     options: { window: 100 },
     slotsPerRank: 15,
+    slots: null,
     everySteps: 1000,
+    windowSteps: null,
+    staleSteps: 0,
+    move: 'blocking',
   });
   expect(scenario.dispatch).toEqual({
     kind: 'per-rank',

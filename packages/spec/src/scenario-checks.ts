@@ -15,6 +15,7 @@ export interface Readings {
   readonly rankCount?: number | undefined;
   readonly tokensPerRank?: number | undefined;
   readonly slotsPerRank?: number | null | undefined;
+  readonly slots?: number | null | undefined;
   readonly layers?: number | undefined;
   readonly steps?: number | undefined;
   readonly carry?:
@@ -37,6 +38,7 @@ export function checkScenario(to: Reader, read: Readings): void {
     to.report(path, { kind, subject, value, help });
   if (read.model) checkModel(read.model, refuse);
   checkCounts(read, refuse);
+  checkSlots(read, refuse);
   if (read.cluster) checkCluster(read.cluster, refuse);
   checkSizes(read, refuse);
 }
@@ -63,8 +65,25 @@ function checkModel({ moe }: ModelShape, refuse: Refuse): void {
   }
 }
 
+function checkSlots({ model, rankCount, slotsPerRank, slots }: Readings, refuse: Refuse): void {
+  const expertCount = model?.moe.expertCount;
+  if (typeof slots === 'number' && typeof slotsPerRank === 'number') {
+    const value = `${slots} beside slotsPerRank ${slotsPerRank}`;
+    refuse(['placement', 'slots'], 'wrong', 'slots', value, 'write one of them');
+  } else if (expertCount !== undefined && typeof slots === 'number' && slots < expertCount) {
+    const value = `${slots} < ${expertCount} experts`;
+    refuse(['placement', 'slots'], 'too few', 'slots', value, `use ${expertCount} or more`);
+  } else if (expertCount !== undefined && rankCount !== undefined && typeof slotsPerRank === 'number') {
+    const all = rankCount * slotsPerRank;
+    if (all >= expertCount) return;
+    const value = `${rankCount} ranks x ${slotsPerRank} = ${all} < ${expertCount} experts`;
+    const least = Math.ceil(expertCount / rankCount);
+    refuse(['placement', 'slotsPerRank'], 'too few', 'slots', value, `use ${least} or more`);
+  }
+}
+
 function checkCounts(read: Readings, refuse: Refuse): void {
-  const { model, rankCount, slotsPerRank, layers, steps, carry } = read;
+  const { model, layers, steps, carry } = read;
   if (model && layers !== undefined) {
     const most = model.layers.filter((layer) => layer.ffn?.kind === 'moe').length;
     if (layers > most) {
@@ -75,15 +94,6 @@ function checkCounts(read: Readings, refuse: Refuse): void {
         `${layers} of ${most} layers of experts`,
         `use ${most} or fewer`,
       );
-    }
-  }
-  const expertCount = model?.moe.expertCount;
-  if (expertCount !== undefined && rankCount !== undefined && typeof slotsPerRank === 'number') {
-    const slots = rankCount * slotsPerRank;
-    if (slots < expertCount) {
-      const value = `${rankCount} ranks x ${slotsPerRank} = ${slots} < ${expertCount} experts`;
-      const least = Math.ceil(expertCount / rankCount);
-      refuse(['placement', 'slotsPerRank'], 'too few', 'slots', value, `use ${least} or more`);
     }
   }
   if (carry?.steps !== undefined && steps !== undefined && carry.steps > steps) {

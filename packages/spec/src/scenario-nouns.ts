@@ -32,8 +32,16 @@ export interface Scenario {
   readonly placement: Choice & {
     /** Slots of every rank; null lets the policy take the smallest legal number. */
     readonly slotsPerRank: number | null;
+    /** Slots of all ranks, a remainder to the first ones; null where slotsPerRank says it. */
+    readonly slots: number | null;
     /** Steps between placements; 0 places once. */
     readonly everySteps: number;
+    /** Steps whose loads a placement is made from; null takes everySteps. */
+    readonly windowSteps: number | null;
+    /** Steps between the end of that window and the first step on the new placement. */
+    readonly staleSteps: number;
+    /** A blocking move stops the steps; one in the background uses the network while it is idle. */
+    readonly move: 'blocking' | 'background';
   };
   readonly dispatch: {
     readonly kind: 'per-expert' | 'per-rank' | 'per-node';

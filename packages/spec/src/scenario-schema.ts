@@ -40,7 +40,20 @@ export const routingFields = {
 
 export const placementFields = {
   slotsPerRank: count(65_536).nullable().default(null).describe('null takes the least legal number'),
+  slots: count(1_000_000)
+    .nullable()
+    .default(null)
+    .describe('slots of all ranks, dealt out evenly; or slotsPerRank'),
   everySteps: z.int().min(0).max(1_000_000).default(0).describe('steps between placements; 0 places once'),
+  windowSteps: count(1_000_000)
+    .nullable()
+    .default(null)
+    .describe('steps whose loads a placement is made from; null takes everySteps'),
+  staleSteps: z.int().min(0).max(1_000_000).default(0).describe('steps by which those loads are old'),
+  move: z
+    .enum(['blocking', 'background'])
+    .default('blocking')
+    .describe('whether steps wait for a move, or it uses the network while that is idle'),
 };
 
 export const dispatchFields = {

@@ -66,10 +66,10 @@ function readScenario(to: Reader, data: PlainObject, source: ScenarioSource): Sc
   const time = readTime(to, data.time, catalog);
   const carry = readCarry(to, data.carry);
   const { tokensPerRank } = workload.beside;
-  const { slotsPerRank } = placement.beside;
+  const { slotsPerRank, slots } = placement.beside;
   const { layers, steps } = root;
   checkScenario(to, {
-    ...{ model, cluster, rankCount, tokensPerRank, slotsPerRank, layers, steps },
+    ...{ model, cluster, rankCount, tokensPerRank, slotsPerRank, slots, layers, steps },
     carry: carry ?? undefined,
   });
   if (to.problems.length > 0) return undefined;
@@ -137,6 +137,7 @@ function frozen<T>(value: T): T {
 export function resolvedYaml(scenario: Scenario): string {
   const { model, cluster, workload, routing, placement, ...rest } = scenario;
   const { name, seed, phase, steps, layers, dispatch, time, carry } = rest;
+  const { options: placementOptions, ...placementFields } = placement;
   return stringify(
     {
       ...{ name, seed, phase, steps, layers },
@@ -144,12 +145,7 @@ export function resolvedYaml(scenario: Scenario): string {
       cluster: writtenCluster(cluster),
       workload: { kind: workload.kind, tokensPerRank: workload.tokensPerRank, ...workload.options },
       routing: { policy: routing.policy, baseline: routing.baseline, ...routing.options },
-      placement: {
-        policy: placement.policy,
-        slotsPerRank: placement.slotsPerRank,
-        everySteps: placement.everySteps,
-        ...placement.options,
-      },
+      placement: { ...placementFields, ...placementOptions },
       ...{ dispatch, time, carry },
     },
     { aliasDuplicateObjects: false, lineWidth: 0 },
