@@ -1,7 +1,13 @@
 /**
  * The laws that every registered routing policy keeps, whatever it balances.
  */
-import { type RouterContext, routingPolicies, scoreRowNaive, selectNaive } from '@epsim/routing';
+import {
+  createRoutingArena,
+  type RouterContext,
+  routingPolicies,
+  scoreRowNaive,
+  selectNaive,
+} from '@epsim/routing';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyCase, batchOfCase, type Case, loadsOf, routeSteps } from './support.js';
@@ -134,6 +140,26 @@ describe.each(Object.entries(routingPolicies))('%s', (_name, policy) => {
         expect(bytes(routeSteps(policy, together, batchOfCase(c, [0, tokens]), STEPS))).toEqual(bytes(split));
       }),
       runs,
+    );
+  });
+
+  test('routers of several layers may share their large arrays', () => {
+    fc.assert(
+      fc.property(anyCase, (c) => {
+        const layers = [0, 1, 2].map((layer) => ({ ...c.context, layer }));
+        const alone = layers.map((context) => routeSteps(policy, context, batchOfCase(c), STEPS));
+        const arena = createRoutingArena();
+        const routers = layers.map((context) => policy.create({ ...context, arena }, {}));
+        for (let step = 0; step < STEPS; step++) {
+          routers.forEach((router, layer) => {
+            const { routing, stats } = router.route({ ...batchOfCase(c), step });
+            expect(routing.experts).toEqual(alone[layer][step].experts);
+            expect(routing.weights).toEqual(alone[layer][step].weights);
+            expect(stats).toEqual(alone[layer][step].stats);
+          });
+        }
+      }),
+      { numRuns: 10 },
     );
   });
 

@@ -47,16 +47,12 @@ export function createTally(expertCount: number, topK: number): Tally {
     add(scores, offset, experts, at, width) {
       let count = 0;
       let mass = 0;
-      let least = Infinity;
       for (let i = at; i < at + width; i++) {
         if (experts[i] === NO_EXPERT) continue;
-        const score = scores[offset + experts[i]];
         count++;
-        mass += score;
-        if (score < least) least = score;
+        mass += scores[offset + experts[i]];
       }
-      // Any topK distinct experts bound the topK-th largest score from below by their own least.
-      plain.select(scores, offset, noBias, count >= topK ? least : undefined);
+      plain.select(scores, offset, noBias);
       const cutoff = plain.values[topK - 1];
       const lastId = plain.ids[topK - 1];
       for (let i = at; i < at + width; i++) {
