@@ -9,7 +9,7 @@
 import { NO_EXPERT, type Placement } from '@epsim/spec';
 import { z } from 'zod';
 import { homesPerRank } from './homes.js';
-import { choicesPerExpert } from './loads.js';
+import { choicesPerExpert, sumOf } from './loads.js';
 import type { PlacementPolicy, SplitInput } from './policy.js';
 import { checkInput, leastSlotsPerRank, rankOfSlots, slotOffsetsOf } from './slots.js';
 
@@ -70,13 +70,13 @@ export function planBalanced(input: SplitInput): Placement {
  * A rank without slots has no share.
  */
 function sharesOf(rankLoad: Int32Array, { placement, rankSpeed }: SplitInput): Int32Array {
-  const total = rankLoad.reduce((sum, load) => sum + load, 0);
+  const total = sumOf(rankLoad);
   const weights = Float64Array.from(rankLoad, (_, rank) =>
     placement.slotOffsets[rank + 1] > placement.slotOffsets[rank] ? (rankSpeed?.[rank] ?? 1) : 0,
   );
-  const weightSum = weights.reduce((sum, weight) => sum + weight, 0);
+  const weightSum = sumOf(weights);
   const shares = Int32Array.from(weights, (weight) => Math.floor((total * weight) / weightSum));
-  let left = total - shares.reduce((sum, share) => sum + share, 0);
+  let left = total - sumOf(shares);
   for (let rank = 0; left > 0; rank = (rank + 1) % shares.length) {
     if (weights[rank] === 0) continue;
     shares[rank]++;

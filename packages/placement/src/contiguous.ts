@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { deal, inOrder } from './deal.js';
+import { sumOf } from './loads.js';
 import type { PlacementPolicy } from './policy.js';
 import { checkInput } from './slots.js';
 
@@ -12,7 +13,7 @@ export const contiguous: PlacementPolicy = {
   options: z.strictObject({}),
   place(input) {
     checkInput(input);
-    const slotCount = input.slotsPerRank.reduce((sum, slots) => sum + slots, 0);
+    const slotCount = sumOf(input.slotsPerRank);
     return deal(input.slotsPerRank, inOrder(slotCount), inOrder(input.loads.length));
   },
 };

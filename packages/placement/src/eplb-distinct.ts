@@ -6,6 +6,7 @@
  */
 import { NO_EXPERT, type Placement } from '@epsim/spec';
 import { z } from 'zod';
+import { sumOf } from './loads.js';
 import { heaviestFirst } from './pack.js';
 import type { PlacementInput, PlacementPolicy } from './policy.js';
 import { type Replicas, replicate } from './replicate.js';
@@ -48,7 +49,7 @@ export function placeDistinct(input: PlacementInput, pull?: Pull): Placement {
   const expertCount = input.loads.length;
   const room = slotsPerRank.map((slots) => Math.min(slots, expertCount));
   const usable = room.reduce((ranks, slots) => ranks + (slots > 0 ? 1 : 0), 0);
-  const slots = room.reduce((sum, count) => sum + count, 0);
+  const slots = sumOf(room);
   const bins: Bins = {
     replicas: replicate(Float32Array.from(input.loads), slots, usable),
     room,
@@ -57,8 +58,7 @@ export function placeDistinct(input: PlacementInput, pull?: Pull): Placement {
     load: new Float64Array(rankCount),
     speed: input.rankSpeed ?? new Float64Array(rankCount).fill(1),
   };
-  const fairShare =
-    input.loads.reduce((sum, load) => sum + load, 0) / bins.speed.reduce((sum, speed) => sum + speed, 0);
+  const fairShare = sumOf(input.loads) / sumOf(bins.speed);
   for (const replica of heaviestFirst(bins.replicas.loads)) {
     const expert = bins.replicas.item[replica];
     const rank = lightestRank(

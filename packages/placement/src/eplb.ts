@@ -7,6 +7,7 @@
  * ones nothing changes. Does not mind two replicas of an expert on one rank: see eplb-distinct.
  */
 import { z } from 'zod';
+import { sumOf } from './loads.js';
 import { packBalanced } from './pack.js';
 import type { PlacedReplicas, PlacementInput, PlacementPolicy } from './policy.js';
 import { replicate } from './replicate.js';
@@ -116,10 +117,4 @@ function expertsByNode(
     for (let i = 0; i < groupSize; i++) order[to + i] = group * groupSize + i;
   }
   return order;
-}
-
-function sumOf(values: ArrayLike<number>): number {
-  let sum = 0;
-  for (let i = 0; i < values.length; i++) sum += values[i];
-  return sum;
 }

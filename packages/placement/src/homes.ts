@@ -2,13 +2,14 @@
  * Homes and redundant slots: which slots hold every expert once, and which are left for replicas.
  * The one idea: redundant slots are spread evenly over the ranks, so that every rank can help.
  */
+import { sumOf } from './loads.js';
 
 /**
  * Slots of each rank that hold an expert's home, [rankCount], `expertCount` in all; the rest of
  * `slotsPerRank` is redundant. There must be at least as many slots as experts.
  */
 export function homesPerRank(slotsPerRank: Int32Array, expertCount: number): Int32Array {
-  let spare = slotsPerRank.reduce((sum, slots) => sum + slots, 0) - expertCount;
+  let spare = sumOf(slotsPerRank) - expertCount;
   const homes = slotsPerRank.slice();
   // A rank with fewer slots than its share gives all it has, and the others share what is left.
   while (spare > 0) {

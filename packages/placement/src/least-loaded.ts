@@ -6,9 +6,9 @@
 import { NO_EXPERT, type Placement } from '@epsim/spec';
 import { z } from 'zod';
 import { placeDistinct } from './eplb-distinct.js';
-import { choicesPerExpert, replicaCounts } from './loads.js';
+import { choicesPerExpert, replicaCounts, sumOf } from './loads.js';
 import type { PlacementPolicy, SplitInput } from './policy.js';
-import { checkInput, rankOfSlots } from './slots.js';
+import { checkInput, rankOfSlots, slotsByExpert } from './slots.js';
 
 const leastLoadedOptions = z.strictObject({
   /** Load over its fair share above which a rank spills, 1 = whenever it is above the mean. */
@@ -73,8 +73,8 @@ function spill(input: SplitInput, threshold: number): Placement {
 
 /** The load that each rank may have, [rankCount]: threshold x its share by speed, rounded up. */
 function limitsOf(load: Int32Array, threshold: number, speed: Float64Array | undefined): Float64Array {
-  const total = load.reduce((sum, value) => sum + value, 0);
-  const speedSum = speed?.reduce((sum, value) => sum + value, 0) ?? load.length;
+  const total = sumOf(load);
+  const speedSum = speed ? sumOf(speed) : load.length;
   return Float64Array.from(load, (_, rank) =>
     Math.ceil((threshold * total * (speed?.[rank] ?? 1)) / speedSum),
   );
@@ -88,12 +88,4 @@ function mostOver(load: Int32Array, limit: Float64Array, done: Uint8Array): numb
     if (over > 0 && !done[rank] && (best < 0 || over > load[best] - limit[best])) best = rank;
   }
   return best;
-}
-
-function slotsByExpert(placement: Placement): number[][] {
-  const slots: number[][] = Array.from({ length: placement.expertCount }, () => []);
-  placement.slotExpert.forEach((expert, slot) => {
-    if (expert !== NO_EXPERT) slots[expert].push(slot);
-  });
-  return slots;
 }

@@ -75,3 +75,10 @@ export function choicesPerExpert(choices: Int32Array, expertCount: number): Int3
   }
   return sums;
 }
+
+/** The sum in index order, so that the same values give the same bits. */
+export function sumOf(values: ArrayLike<number>): number {
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) sum += values[i];
+  return sum;
+}

@@ -6,6 +6,7 @@
  */
 import { NO_EXPERT, type Placement } from '@epsim/spec';
 import type { PlacedReplicas } from './policy.js';
+import { rankOfSlots, slotsByExpert } from './slots.js';
 
 export interface Moves {
   /** The new placement with the slots of each rank renumbered so that fewest change. */
@@ -34,7 +35,8 @@ export function moves(from: Placement, to: PlacedReplicas, domainRanks = from.ra
   const fromRank: number[] = [];
   const slotsPerPair = new Int32Array(rankCount * rankCount);
   const sent = new Int32Array(rankCount);
-  const holders = ranksByExpert(from);
+  const rankOf = rankOfSlots(from);
+  const holders = slotsByExpert(from).map((held) => held.map((slot) => rankOf[slot]));
   for (let rank = 0; rank < rankCount; rank++) {
     for (let slot = to.slotOffsets[rank]; slot < to.slotOffsets[rank + 1]; slot++) {
       const expert = relabelled.slotExpert[slot];
@@ -99,17 +101,6 @@ function nearest(holders: readonly number[], rank: number, domainRanks: number, 
     best = holder;
   }
   return best;
-}
-
-function ranksByExpert(placement: Placement): number[][] {
-  const ranks: number[][] = Array.from({ length: placement.expertCount }, () => []);
-  for (let rank = 0; rank < placement.rankCount; rank++) {
-    for (let slot = placement.slotOffsets[rank]; slot < placement.slotOffsets[rank + 1]; slot++) {
-      const expert = placement.slotExpert[slot];
-      if (expert !== NO_EXPERT) ranks[expert].push(rank);
-    }
-  }
-  return ranks;
 }
 
 function checkSameShape(from: Placement, to: Placement): void {

@@ -3,12 +3,12 @@
  * The one idea: the same policies as in a run, asked once per layer, with the balance before and after.
  * Knows no files: loads come as numbers, results leave as numbers (formats.ts writes them as text).
  */
-import { NO_EXPERT, type Placement } from '@epsim/spec';
-import { balancedness, rankLoads, replicaCounts } from './loads.js';
+import type { Placement } from '@epsim/spec';
+import { balancedness, rankLoads, replicaCounts, sumOf } from './loads.js';
 import { moves } from './moves.js';
 import type { PlacedReplicas, PlacementInput, PlacementPolicy } from './policy.js';
 import { placementPolicies } from './registry.js';
-import { evenSlots, leastSlotsPerRank, slotOffsetsOf } from './slots.js';
+import { evenSlots, leastSlotsPerRank, slotOffsetsOf, slotsByExpert } from './slots.js';
 import { duplicatesOnRank } from './validate.js';
 
 export interface PlaceTableOptions {
@@ -165,7 +165,7 @@ const BATCH_CHOICES = 2 ** 24;
 
 /** The loads as whole choices, from all ranks as evenly as they divide, [rankCount x expertCount]. */
 function asBatch({ loads, rankCount }: PlacementInput): Int32Array {
-  const total = loads.reduce((sum, load) => sum + load, 0);
+  const total = sumOf(loads);
   const whole = loads.every(Number.isInteger) && total <= BATCH_CHOICES;
   const scale = whole || total === 0 ? 1 : BATCH_CHOICES / total;
   const choices = new Int32Array(rankCount * loads.length);
@@ -185,12 +185,8 @@ function balanceOf(placement: Placement, row: readonly number[]): number {
 
 /** Slots of each expert, [experts][width] padded with -1, in the order in which the policy made the replicas. */
 function slotsOfExperts(placement: PlacedReplicas, width: number): number[][] {
-  const slots: number[][] = Array.from({ length: placement.expertCount }, () => []);
-  placement.slotExpert.forEach((expert, slot) => {
-    if (expert !== NO_EXPERT) slots[expert].push(slot);
-  });
   const replica = placement.slotReplica;
-  return slots.map((of) => {
+  return slotsByExpert(placement).map((of) => {
     if (replica) of.sort((a, b) => replica[a] - replica[b]);
     return [...of, ...new Array(width - of.length).fill(-1)];
   });

@@ -4,6 +4,7 @@
 import { type RandomSource, randomSource } from '@epsim/spec';
 import { z } from 'zod';
 import { deal, inOrder } from './deal.js';
+import { sumOf } from './loads.js';
 import type { PlacementPolicy } from './policy.js';
 import { checkInput } from './slots.js';
 
@@ -13,7 +14,7 @@ export const random: PlacementPolicy = {
   place(input) {
     checkInput(input);
     const source = randomSource(input.seed, 'placement', input.layer);
-    const slotCount = input.slotsPerRank.reduce((sum, slots) => sum + slots, 0);
+    const slotCount = sumOf(input.slotsPerRank);
     return deal(
       input.slotsPerRank,
       shuffled(inOrder(slotCount), source),

@@ -2,7 +2,7 @@
  * Slot arithmetic: how many slots it takes, and who gets them when they do not divide.
  * The one idea: a remainder is spread one by one over the first ranks, never piled on the last.
  */
-import type { Placement } from '@epsim/spec';
+import { NO_EXPERT, type Placement } from '@epsim/spec';
 import type { PlacementInput } from './policy.js';
 
 /** The smallest number of equal slots per rank that holds every expert once: ceil(E / R). */
@@ -56,6 +56,15 @@ export function rankOfSlots(placement: Pick<Placement, 'rankCount' | 'slotOffset
   const ranks = new Int32Array(slotOffsets[rankCount]);
   for (let rank = 0; rank < rankCount; rank++) ranks.fill(rank, slotOffsets[rank], slotOffsets[rank + 1]);
   return ranks;
+}
+
+/** The slots that hold each expert, ascending, [expertCount][replicas]. */
+export function slotsByExpert(placement: Placement): number[][] {
+  const slots: number[][] = Array.from({ length: placement.expertCount }, () => []);
+  placement.slotExpert.forEach((expert, slot) => {
+    if (expert !== NO_EXPERT) slots[expert].push(slot);
+  });
+  return slots;
 }
 
 /** Throws RangeError when the parts of `input` do not fit together or there are fewer slots than experts. */

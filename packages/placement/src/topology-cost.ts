@@ -6,6 +6,7 @@
  * of rank, domain and world is found from the inside out: first what a rank can keep, then what a domain can.
  */
 import { NO_EXPERT, type Placement } from '@epsim/spec';
+import { sumOf } from './loads.js';
 import type { PlacementInput } from './policy.js';
 import { rankOfSlots } from './slots.js';
 
@@ -143,10 +144,4 @@ export function demandByExpert({ loads, rankCount, rankExpertLoads }: PlacementI
     }
   }
   return out;
-}
-
-function sumOf(values: ArrayLike<number>): number {
-  let sum = 0;
-  for (let i = 0; i < values.length; i++) sum += values[i];
-  return sum;
 }
