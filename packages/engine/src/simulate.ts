@@ -3,6 +3,8 @@
  * the target cluster, and in the last steps carried for real. One record per layer and step.
  * Two things go back between steps, the router's bias and the placement; everything else flows one way.
  */
+import { expertSizes } from '@epsim/model';
+import { type Moves, moves } from '@epsim/placement';
 import { loadMeasures } from '@epsim/results';
 import { maxVioFloor, type Router, type RouterContext, type RoutingPolicy } from '@epsim/routing';
 import type { DispatchPlan, Placement, Routing, Scenario, StepRecord } from '@epsim/spec';
@@ -10,11 +12,12 @@ import { rowBytes } from '@epsim/tensor';
 import type { Workload } from '@epsim/workload';
 import type { CarrySession } from './carry/session.js';
 import { catalog, type EngineCatalog } from './catalog.js';
-import { PlacementKeeper } from './placement-keeper.js';
+import { choicesPerExpert, PlacementKeeper } from './placement-keeper.js';
 import { choicesPerRank, type DispatchOptions, dedupRatio, planDispatch } from './plan/dispatch-plan.js';
 import { sliceRouting } from './plan/slice-routing.js';
 import { tierBytes } from './plan/tier-bytes.js';
 import { createTimeModel, type TimedLayer, type TimeModel, timeLayer } from './timed/time-layer.js';
+import { timeMove } from './timed/time-move.js';
 import { timelineOf } from './timed/timeline.js';
 
 export interface SimulationOptions {
@@ -42,6 +45,8 @@ export class Simulation {
   private readonly routers: Router[];
   private readonly baselines: Router[] | null;
   private readonly keeper: PlacementKeeper;
+  /** Weights of one routed expert as stored. */
+  private readonly expertBytes: number;
   private reuse: DispatchPlan | undefined;
 
   constructor(
@@ -63,13 +68,18 @@ export class Simulation {
       workload.options,
     );
     this.time = createTimeModel(scenario, names);
+    this.expertBytes = expertSizes(model.moe, model.precision.routedExperts).weightBytes;
     this.rankTraffic = new Float64Array(cluster.rankCount ** 2);
     this.linkBytes = new Float64Array(this.time.topology.links.length);
     const { policy, baseline, options: policyOptions } = scenario.routing;
     this.routers = createRouters(scenario, names.routing[policy], policyOptions);
     this.baselines =
       baseline === null || baseline === policy ? null : createRouters(scenario, names.routing[baseline], {});
-    this.keeper = new PlacementKeeper(scenario, names.placement[scenario.placement.policy]);
+    this.keeper = new PlacementKeeper(
+      scenario,
+      names.placement[scenario.placement.policy],
+      this.time.rankSpeed,
+    );
   }
 
   async *records(): AsyncGenerator<StepRecord> {
@@ -97,8 +107,9 @@ export class Simulation {
   private async layerStep(step: number, layer: number): Promise<StepRecord> {
     const batch = this.workload.batch(step, layer);
     const { routing, stats, paddedTokens } = this.routers[layer].route(batch);
-    const { placement, move } = this.keeper.place(step, layer, routing);
-    const plan = this.plan(routing, this.keeper.split(placement, routing), this.reuse);
+    const { placement, moved } = this.keeper.place(step, layer, routing);
+    const split = this.keeper.split(placement, routing);
+    const plan = this.plan(routing, split, this.reuse);
     this.reuse = plan;
     const expertLoad = choicesPerExpert(routing);
     const rankLoad = choicesPerRank(plan);
@@ -116,14 +127,31 @@ export class Simulation {
       rankLoadMeasures: loadMeasures(rankLoad),
       activatedExperts: activatedSlots(plan),
       bytes: { ...tierBytes(plan, this.time.topology, timed.linkBytes), dedupRatio: dedupRatio(plan) },
-      move,
+      move: this.moveRecord(moved, placement, split, timed),
       timed: this.options.timed === false ? null : this.timedRecord(timed),
       baseline: this.baselineRecord(layer, step, placement),
       carried: await this.carryRecord(routing, placement, step, layer),
     };
-    this.keeper.observe(layer, expertLoad);
+    this.keeper.observe(step, layer, expertLoad);
     this.addTotals(plan, timed);
     return record;
+  }
+
+  /** Weights that travel: to a new placement, and into the slots that a policy fills anew for each batch. */
+  private moveRecord(moved: Moves | null, placement: Placement, split: Placement, timed: TimedLayer) {
+    const {
+      placement: { move, everySteps },
+    } = this.scenario;
+    const background = move === 'background';
+    const rebalance = timeMove(this.time, moved, this.expertBytes, timed, background ? everySteps : 0);
+    if (split.slotExpert === placement.slotExpert) return rebalance;
+    const filled = moves(placement, split, this.scenario.cluster.topology.domainRanks);
+    const prefetch = timeMove(this.time, filled, this.expertBytes, timed, background ? 1 : 0);
+    return {
+      slots: rebalance.slots + prefetch.slots,
+      bytes: rebalance.bytes + prefetch.bytes,
+      ns: rebalance.ns + prefetch.ns,
+    };
   }
 
   private plan(routing: Routing, placement: Placement, reuse?: DispatchPlan): DispatchPlan {
@@ -227,12 +255,6 @@ export function carriedDispatch(scenario: Scenario): DispatchOptions {
     dispatchRowBytes: rowBytes(wire ? dispatch.dispatchFormat : 'fp32', model.moe.expertWidth),
     combineRowBytes: rowBytes(wire ? dispatch.combineFormat : 'fp32', model.moe.expertWidth),
   };
-}
-
-function choicesPerExpert(routing: Routing): Int32Array {
-  const out = new Int32Array(routing.expertCount);
-  for (const e of routing.experts) if (e >= 0) out[e]++;
-  return out;
 }
 
 /** Slots of each rank that have at least one choice. */

@@ -3,7 +3,7 @@
  * It shares sizes, seeds and the tensor package with the distributed run, and nothing else.
  */
 import type { Routing } from '@epsim/spec';
-import { Arena, createKernel, createMemory, packedBytes, weightAt } from '@epsim/tensor';
+import { Arena, createKernel, createMemory, packedBytes, weightsInto } from '@epsim/tensor';
 import { type CarriedMatrix, type CarriedModel, carriedMatrix, hiddenSeed } from './carried-model.js';
 
 export interface Reference {
@@ -57,8 +57,7 @@ export function createReference(model: CarriedModel, tokenCount: number): Refere
         const seed = hiddenSeed(model, step, layer, rank);
         const first = routing.tokenOffsets[rank] * hiddenSize;
         const count = (routing.tokenOffsets[rank + 1] - routing.tokenOffsets[rank]) * hiddenSize;
-        const rows = view(x + first * 4, count);
-        for (let i = 0; i < count; i++) rows[i] = weightAt(seed, i);
+        weightsInto(view(x + first * 4, count), seed, 0);
       }
       const down = carriedMatrix(model, 'down', layer);
       if (model.latent) {

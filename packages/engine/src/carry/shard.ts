@@ -4,7 +4,7 @@
  * Every sum has an order fixed by the plan, so results do not depend on who runs what when.
  * Knows nothing about threads or processes; rows leave through a RowPort.
  */
-import { type Kernel, rowBytes, weightAt } from '@epsim/tensor';
+import { type Kernel, rowBytes, weightsInto } from '@epsim/tensor';
 import { carriedMatrix, hiddenSeed, type MatrixName } from './carried-model.js';
 import type { RankPlan } from './rank-plan.js';
 import type { Leg, RowPort } from './row-port.js';
@@ -191,7 +191,7 @@ function runFfn(
 function writeHidden(context: ShardContext, seed: number, first: number, count: number, at: number): void {
   const { hiddenSize } = context.spec.model;
   const rows = new Float32Array(context.kernel.memory.buffer, at, count * hiddenSize);
-  for (let i = 0; i < rows.length; i++) rows[i] = weightAt(seed, first * hiddenSize + i);
+  weightsInto(rows, seed, first * hiddenSize);
 }
 
 /** Encodes the named rows of [rows x width] at `base` into one block and delivers it. */
