@@ -7,6 +7,7 @@ import {
   type TraceFile,
   totalLoads,
 } from '@epsim/workload';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   base64,
@@ -515,5 +516,48 @@ describe('the registry of importers', () => {
       detectImporter([file('w.csv', '1,2\n'), file('a.npy', npy(Int16Array.of(1), [1, 1, 1]))]),
     ).toThrow(/w.csv is eplb-weights, a.npy is routed-experts/);
     expect(() => detectImporter([])).toThrow('no files');
+  });
+});
+
+describe('damaged files', () => {
+  const ids = Int16Array.of(0, 1, 2, 3, 3, 2, 1, 0);
+  const line = JSON.stringify({
+    routed_experts: { data: base64(raw(ids)), shape: [2, 2, 2], dtype: 'int16' },
+  });
+  const counts = { tensor: Int32Array.of(1, 2, 3, 4), shape: [1, 1, 4] };
+  const wholes: readonly (readonly TraceFile[])[] = [
+    [file('a.npy', npy(ids, [2, 2, 2]))],
+    [file('a.msgpack', msgpackArray('<i2', [2, 2, 2], raw(ids)))],
+    [file('a.json', line)],
+    [file('w.csv', '1,2,3,4\n5,6,7,8\n')],
+    [file('s.pt', torchFile({ rank: 0, logical_count: counts }))],
+    [file('layer_02.parquet', layerTwo)],
+    [
+      file('meta_info.json', '{"num_experts": 4, "num_experts_per_token": 2}'),
+      file('rank0.safetensors', safetensors({ '7_3': { values: Int32Array.of(1, 2, 3, 4), shape: [4] } })),
+    ],
+  ];
+
+  test('give a trace or a RangeError that says why, never another fault', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...wholes),
+        fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 4 }),
+        fc.option(fc.nat()),
+        async (files, changes, cut) => {
+          const last = files[files.length - 1];
+          let bytes = Uint8Array.from(last.bytes);
+          for (const [at, value] of changes) bytes[at % bytes.length] = value;
+          if (cut !== null) bytes = bytes.subarray(0, cut % bytes.length);
+          const damaged = [...files.slice(0, -1), { name: last.name, bytes }];
+          const error = await importTrace(damaged, { expertCount: 4 }).then(
+            () => null,
+            (reason: unknown) => reason,
+          );
+          if (error !== null) expect(error).toBeInstanceOf(RangeError);
+        },
+      ),
+      { numRuns: 400 },
+    );
   });
 });

@@ -18,7 +18,8 @@ export const presets = {
   'deepseek-r1-32': {
     source:
       'DeepSeek-R1 on 32 GB200, translation data, 256 tokens a rank: imbalance (max - mean) / mean of 10.948 over ' +
-      'experts and 1.564 over ranks, deviation of expert loads 164.1 at a mean of 128 (TensorRT-LLM blog 4, Scaling Expert Parallelism, no EPLB)',
+      'experts and 1.564 over ranks, deviation of expert loads 164.1 at a mean of 128 ' +
+      '(TensorRT-LLM blog 4, Scaling Expert Parallelism, no EPLB)',
     expertCount: 256,
     topK: 8,
     skew: {
@@ -29,15 +30,18 @@ export const presets = {
       ranks: 32,
       tokensPerRank: 256,
     },
-    topics: { count: 16, strength: 0.2, tokensPerRequest: 1 },
+    // What a rank works on changes from step to step: set so that EPLB on 9 slots a rank, placed by earlier steps,
+    // leaves about the published imbalance of 0.109 over ranks, where sampling alone would leave 0.05.
+    topics: { count: 16, strength: 0.32, tokensPerRequest: 256 },
   },
   'kimi-k3-16': {
     source:
       'Kimi K3 on 16 ranks, GSM8K: median max / mean over ranks 1.069 (vLLM pull request 50647, no EPLB); ' +
-      'the batch is not stated, 256 tokens a rank are assumed',
+      'the batch is not stated: 4,096 tokens a rank are assumed, since the 1.008 seen with EPLB ' +
+      'is what sampling alone leaves at about 3,000',
     expertCount: 896,
     topK: 16,
-    skew: { kind: 'outcome', rankMaxOverMean: 1.069, ranks: 16, tokensPerRank: 256 },
+    skew: { kind: 'outcome', rankMaxOverMean: 1.069, ranks: 16, tokensPerRank: 4096 },
     topics: { count: 16, strength: 0.1, tokensPerRequest: 1 },
   },
 } as const satisfies Record<string, WorkloadPreset>;

@@ -18,7 +18,11 @@ export interface Leanings {
 }
 
 const SAMPLE_ELEMENTS = 2 ** 18;
+/** Most corrections; two are enough without topics. */
 const ROUNDS = 8;
+/** Gap, over the load plus the mean load, below which no further correction follows. */
+const CLOSE_ENOUGH = 0.01;
+const MOST_CHANCE = 1 - 1e-9;
 /** Distance below the least popular expert at which an expert with no load at all is put. */
 const NEVER = 8;
 
@@ -71,16 +75,20 @@ export function offsetsForChances(
   seed: number,
 ): Float32Array {
   const count = chances.length;
-  const wanted = Float64Array.from(chances, (p) => normalQuantile(Math.min(p, 1 - 1e-9)));
+  const wanted = Float64Array.from(chances, (p) => normalQuantile(Math.min(p, MOST_CHANCE)));
   const offsets = Float64Array.from(wanted);
   sinkUnloaded(offsets, chances);
   if (topK === count) return new Float32Array(count);
   for (let round = 0; round < ROUNDS; round++) {
     const realised = chancesOf(Float32Array.from(offsets), topK, leanings, seed);
+    let worst = 0;
     for (let e = 0; e < count; e++) {
-      if (chances[e] > 0) offsets[e] += wanted[e] - normalQuantile(Math.min(realised[e], 1 - 1e-9));
+      if (!(chances[e] > 0)) continue;
+      worst = Math.max(worst, Math.abs(realised[e] - chances[e]) / (chances[e] + topK / count));
+      offsets[e] += wanted[e] - normalQuantile(Math.min(realised[e], MOST_CHANCE));
     }
     sinkUnloaded(offsets, chances);
+    if (worst < CLOSE_ENOUGH) break;
   }
   return centred(offsets, chances);
 }
@@ -108,7 +116,9 @@ function chancesOf(offsets: Float32Array, topK: number, leanings: Leanings, seed
       }
     }
   }
-  return sums.map((sum) => sum / (perVariant * leanings.variantCount));
+  // They sum to topK but for the sample's error, which is common to all and does no harm when taken out.
+  const total = sums.reduce((all, sum) => all + sum, 0);
+  return sums.map((sum) => (sum * topK) / total);
 }
 
 function sinkUnloaded(offsets: Float64Array, chances: Float64Array): void {
