@@ -1,0 +1,88 @@
+/**
+ * The flows that still have bytes to send, packed, with their links and the flows of each link.
+ * One idea: what has ended is squeezed out, so that late steps cost what is left and not what there was.
+ */
+import type { Flows } from './flows.js';
+
+export interface ActiveFlows {
+  count: number;
+  /** Index in the full list of flows. */
+  readonly flow: Int32Array;
+  /** Bytes not yet sent. */
+  readonly left: Float64Array;
+  readonly pathOffsets: Int32Array;
+  readonly pathLinks: Int32Array;
+  /** Links that any active flow uses, linksUsed[0 .. linkCount - 1]. */
+  linkCount: number;
+  readonly linksUsed: Int32Array;
+  /** Active flows that use each link, [links]. */
+  readonly linkFlowCount: Int32Array;
+  /** After `indexByLink`, active flows of link l: linkFlows[linkOffsets[l]] .. linkFlows[linkOffsets[l + 1] - 1]. */
+  readonly linkOffsets: Int32Array;
+  linkFlows: Int32Array;
+}
+
+export function activate(flows: Flows, linkCount: number): ActiveFlows {
+  const active: ActiveFlows = {
+    count: flows.count,
+    flow: Int32Array.from({ length: flows.count }, (_, flow) => flow),
+    left: Float64Array.from(flows.bytes),
+    pathOffsets: Int32Array.from(flows.pathOffsets),
+    pathLinks: Int32Array.from(flows.pathLinks),
+    linkCount: 0,
+    linksUsed: new Int32Array(linkCount),
+    linkOffsets: new Int32Array(linkCount + 1),
+    linkFlowCount: new Int32Array(linkCount),
+    linkFlows: new Int32Array(0),
+  };
+  countByLink(active);
+  return active;
+}
+
+/** Squeezes out the flows that have nothing left. */
+export function dropEnded(active: ActiveFlows): void {
+  const { flow, left, pathOffsets, pathLinks } = active;
+  let kept = 0;
+  let used = 0;
+  for (let f = 0; f < active.count; f++) {
+    const begin = pathOffsets[f];
+    const end = pathOffsets[f + 1];
+    if (left[f] === 0) continue;
+    flow[kept] = flow[f];
+    left[kept] = left[f];
+    for (let hop = begin; hop < end; hop++) pathLinks[used++] = pathLinks[hop];
+    kept += 1;
+    pathOffsets[kept] = used; // kept <= f + 1, so no offset that is still to be read changes
+  }
+  active.count = kept;
+  countByLink(active);
+}
+
+function countByLink(active: ActiveFlows): void {
+  const { pathLinks, linksUsed, linkFlowCount } = active;
+  const total = active.pathOffsets[active.count];
+  linkFlowCount.fill(0);
+  for (let hop = 0; hop < total; hop++) linkFlowCount[pathLinks[hop]] += 1;
+  active.linkCount = 0;
+  for (let link = 0; link < linkFlowCount.length; link++) {
+    if (linkFlowCount[link] > 0) linksUsed[active.linkCount++] = link;
+  }
+}
+
+/** Lists the active flows of each link. */
+export function indexByLink(active: ActiveFlows): void {
+  const { count, pathOffsets, pathLinks, linkFlowCount, linkOffsets } = active;
+  if (active.linkFlows.length < pathOffsets[count]) active.linkFlows = new Int32Array(pathOffsets[count]);
+  const { linkFlows } = active;
+  let sum = 0;
+  for (let link = 0; link < linkFlowCount.length; link++) {
+    sum += linkFlowCount[link];
+    linkOffsets[link] = sum;
+  }
+  linkOffsets[linkFlowCount.length] = sum;
+  // Filling backwards leaves each offset at its link's first flow, flows in ascending order.
+  for (let f = count - 1; f >= 0; f--) {
+    for (let hop = pathOffsets[f]; hop < pathOffsets[f + 1]; hop++)
+      linkFlows[--linkOffsets[pathLinks[hop]]] = f;
+  }
+}
