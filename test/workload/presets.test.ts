@@ -12,6 +12,9 @@ describe('presets', () => {
   test('deepseek-r1-32 shows the published imbalance of experts and ranks within 5 %', () => {
     const context = { seed: 1, rankCount: 32, tokensPerRank: 256, expertCount: 256, topK: 8, layers: 4 };
     const workload = synthetic.create(context, { preset: 'deepseek-r1-32' });
+    expect(workload.description.join('. ')).toMatch(
+      /fitted in layer 0: log-normal loads with sigma \d\.\d+, the hottest 11\.9/,
+    );
     const layers = [0, 1, 2, 3].map((layer) => loadsOf(workload.batch(0, layer), 8));
     expect(Math.abs(meanOver(layers, maxOverMean) / 11.948 - 1)).toBeLessThan(0.05);
     expect(Math.abs(meanOver(layers, (loads) => maxOverMean(rankLoads(loads, 32))) / 2.564 - 1)).toBeLessThan(

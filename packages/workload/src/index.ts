@@ -1,3 +1,4 @@
+export { type LoadTable, parseLoadTable } from './formats/load-table.js';
 export type { Importer, ImportHints, TraceFile } from './importers/importer.js';
 export { detectImporter, type ImporterName, importers, importTrace } from './importers/index.js';
 export { type WorkloadKindName, workloadKinds } from './kinds.js';

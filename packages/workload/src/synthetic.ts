@@ -90,6 +90,9 @@ export const synthetic: WorkloadKind = {
       },
       description: [
         `synthetic router scores, ${skews[skew.kind].describe(skew)}`,
+        ...(first.kind === 'loads' && first.fitted !== undefined
+          ? [`fitted in layer 0: ${first.fitted}`]
+          : []),
         ...(preset === undefined ? [] : presetSentences(preset, context)),
         ...describeLeanings(topics, perRank),
         ...describeOrder(order, context.layers),

@@ -2,7 +2,8 @@
  * A skew asked for by what it does: how far the busiest expert and the busiest rank are above the mean.
  * One idea: three things can be chosen freely, and each settles one outcome. The hottest expert is set; the
  * log-normal spread of the others is solved; and of several possible orders of the experts the one is taken whose
- * busiest rank comes nearest. Outcomes are those expected of a batch, sampling included. Experts lie contiguously.
+ * busiest rank comes nearest. Outcomes are those expected of a batch, sampling included, before any drift, and
+ * with experts lying contiguously.
  */
 import { z } from 'zod';
 import { contiguousRank } from '../lint/contiguous.js';
@@ -57,8 +58,14 @@ interface Outcomes {
   readonly expertCv?: number | undefined;
 }
 
+interface Solution {
+  readonly values: Float64Array;
+  readonly orderTry: number;
+  readonly fitted: string;
+}
+
 /** Loads by place with mean 1, [expertCount], and the order to use. Throws RangeError with what can be reached. */
-function solve(site: SkewSite, asked: Outcomes): { values: Float64Array; orderTry: number } {
+function solve(site: SkewSite, asked: Outcomes): Solution {
   const { expertCount, rankCount } = site;
   if (asked.expertMaxOverMean === undefined && asked.rankMaxOverMean === undefined) {
     throw new RangeError('skew: nothing asked; give expertMaxOverMean, rankMaxOverMean or both');
@@ -75,25 +82,28 @@ function solve(site: SkewSite, asked: Outcomes): { values: Float64Array; orderTr
       : hottestFor(asked.expertMaxOverMean, cap, measures.expert, (hottest) =>
           logNormalLoads(spreads, sigma, cap, hottest),
         );
+  const solution = (sigma: number, orderTry: number): Solution => {
+    const values = loadsAt(sigma);
+    const fitted = `log-normal loads with sigma ${sigma.toFixed(3)}, the hottest ${values[0].toFixed(2)} x the mean`;
+    return { values, orderTry, fitted };
+  };
   if (onlyExpert(asked)) {
-    return {
-      values: bisect(loadsAt, measures.expert, asked.expertMaxOverMean!, 'expertMaxOverMean', site),
-      orderTry: 0,
-    };
+    return solution(bisect(loadsAt, measures.expert, asked.expertMaxOverMean!, 'expertMaxOverMean', site), 0);
   }
   const orders = Array.from({ length: ORDER_TRIES }, (_, orderTry) => site.placesOf(orderTry));
   const rankTarget = asked.rankMaxOverMean;
   const typical = (loads: Float64Array): number => mean(orders.map((order) => measures.rank(loads, order)));
-  const spread =
+  const sigma =
     asked.expertCv === undefined
       ? bisect(loadsAt, typical, rankTarget!, 'rankMaxOverMean', site)
       : bisect(loadsAt, variationOf, asked.expertCv, 'expertCv', site);
+  const spread = loadsAt(sigma);
   checkNear('expertMaxOverMean', asked.expertMaxOverMean, measures.expert(spread), site);
-  if (rankTarget === undefined) return { values: spread, orderTry: 0 };
+  if (rankTarget === undefined) return solution(sigma, 0);
   const misses = orders.map((order) => Math.abs(measures.rank(spread, order) - rankTarget));
   const orderTry = misses.indexOf(Math.min(...misses));
   checkNear('rankMaxOverMean', rankTarget, measures.rank(spread, orders[orderTry]), site);
-  return { values: spread, orderTry };
+  return solution(sigma, orderTry);
 }
 
 function onlyExpert(asked: Outcomes): boolean {
@@ -115,19 +125,20 @@ function checkNear(name: string, target: number | undefined, reached: number, si
   }
 }
 
+/** The spread at which the measure comes to `target`. Throws RangeError when none does. */
 function bisect(
   loadsAt: (sigma: number) => Float64Array,
   measure: (loads: Float64Array) => number,
   target: number,
   name: string,
   site: SkewSite,
-): Float64Array {
+): number {
   let low = 0;
   let high = 1 / 64;
   const least = measure(loadsAt(0));
   if (least > target) {
     checkNear(name, target, least, site);
-    return loadsAt(0);
+    return 0;
   }
   while (measure(loadsAt(high)) < target) {
     low = high;
@@ -139,7 +150,7 @@ function bisect(
     if (measure(loadsAt(middle)) < target) low = middle;
     else high = middle;
   }
-  return loadsAt((low + high) / 2);
+  return (low + high) / 2;
 }
 
 function unreachable(name: string, target: number, bound: number, site: SkewSite): RangeError {

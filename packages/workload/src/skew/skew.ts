@@ -11,9 +11,14 @@ export type Popularity =
   | { readonly kind: 'offsets'; readonly values: Float64Array }
   /**
    * Shares of the choices, in any unit; scores are solved so that top-k realises them. `orderTry` names the order
-   * of the experts that the skew chose, when it chose one.
+   * of the experts that the skew chose, when it chose one; `fitted` says what was solved for.
    */
-  | { readonly kind: 'loads'; readonly values: Float64Array; readonly orderTry?: number };
+  | {
+      readonly kind: 'loads';
+      readonly values: Float64Array;
+      readonly orderTry?: number;
+      readonly fitted?: string;
+    };
 
 /** One layer as a skew sees it. */
 export interface SkewSite {
