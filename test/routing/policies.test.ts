@@ -118,11 +118,13 @@ describe('group-limited', () => {
   test('groups that cannot be are refused with the numbers', () => {
     const create = (options: object) => () =>
       routingPolicies['group-limited'].create(contextOf(12, 4), options);
-    expect(create({ groupCount: 5 })).toThrow('12 experts do not divide into 5 groups');
-    expect(create({ groupCount: 6, topGroupCount: 1 })).toThrow(
-      '1 of 6 groups hold 2 experts, fewer than top-4',
+    expect(create({ groupCount: 5 })).toThrow(
+      'routing.options.groupCount: uneven groups: 12 experts in 5 groups; use a divisor of 12',
     );
-    expect(create({ groupCount: 2, topGroupCount: 3 })).toThrow('cannot use 3 of 2 groups');
+    expect(create({ groupCount: 6, topGroupCount: 1 })).toThrow(
+      'too few groups: 1 x 2 experts < top-4; use 2 to 6',
+    );
+    expect(create({ groupCount: 2, topGroupCount: 3 })).toThrow('too many groups: 3 of 2; use 1 to 2');
   });
 });
 
@@ -300,11 +302,13 @@ describe('recorded', () => {
   test('a batch without choices, an id beyond the experts and a stale doubled row are refused with the place', () => {
     const route = (batch: Parameters<typeof routeSteps>[2]) => () =>
       routeSteps(routingPolicies.recorded, context, batch, 1);
-    expect(route(batchOf(new Float32Array(32), 4, [0, 4, 8]))).toThrow('no recorded choices');
+    expect(route(batchOf(new Float32Array(32), 4, [0, 4, 8]))).toThrow(
+      'routing.policy: missing recorded choices',
+    );
     const bad = (at: number, id: number) => recordedBatch(choices.with(at, id), 2, 4, [0, 4, 8]);
-    expect(route(bad(9, 4))).toThrow('rank 1 row 0: expert 4 of 4');
-    expect(route(bad(3, -2))).toThrow('rank 0 row 1: expert -2 of 4');
+    expect(route(bad(9, 4))).toThrow('workload: unknown recorded expert: rank 1 row 0: 4 of 4');
+    expect(route(bad(3, -2))).toThrow('rank 0 row 1: -2 of 4');
     const stale = recordedBatch(choices.with(14, 0).with(15, 0), 2, 4, [0, 4, 8]);
-    expect(route(stale)).toThrow('rank 1 row 3: expert 0 twice');
+    expect(route(stale)).toThrow('repeated recorded expert: rank 1 row 3: 0 twice');
   });
 });

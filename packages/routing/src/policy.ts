@@ -41,7 +41,8 @@ export interface Router {
   /**
    * Routes the whole batch of one layer and step, then moves the bias for the next step.
    * The result is valid until the next call: its arrays are reused.
-   * Throws RangeError when the batch does not fit the context or holds a row that cannot be ranked (NaN).
+   * Throws RangeError when the batch does not fit the context or holds a row that cannot be ranked (NaN), and
+   * UserError when the workload cannot be routed this way.
    */
   route(batch: TokenBatch): RouteResult;
   /** Selection bias that the next step will use, [expertCount], or null where the policy has none. */
@@ -57,7 +58,8 @@ export interface RoutingPolicy {
 
 /**
  * A policy whose `create` sees parsed options; the registry sees `unknown`.
- * `create` of the result throws what the schema throws, and RangeError for a context that no layer can have.
+ * `create` of the result throws what the schema throws, RangeError for a context that no layer can have, and UserError
+ * for options that do not fit this layer.
  */
 export function definePolicy<Schema extends z.ZodType>(policy: {
   readonly summary: string;

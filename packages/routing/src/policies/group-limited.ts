@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import { createRoutingArena } from '../arena.js';
 import { startingBias } from '../bias.js';
+import { userMistake } from '../mistakes.js';
 import { definePolicy, type RouterContext } from '../policy.js';
 import { routeRows } from '../route-rows.js';
 import { createSelector } from '../select.js';
@@ -86,17 +87,26 @@ function topTwoSum(
   return count > 1 ? best + second : best;
 }
 
+/** Throws UserError when the groups are not equal, not there, or too small to hold top-k. */
 function checkGroups({ expertCount, topK }: RouterContext, groupCount: number, topGroupCount: number): void {
-  if (expertCount % groupCount !== 0) {
-    throw new RangeError(`${expertCount} experts do not divide into ${groupCount} groups`);
+  const groupSize = expertCount / groupCount;
+  if (!Number.isInteger(groupSize)) {
+    throw userMistake('routing.options.groupCount', {
+      kind: 'uneven',
+      subject: 'groups',
+      value: `${expertCount} experts in ${groupCount} groups`,
+      help: `use a divisor of ${expertCount}`,
+    });
   }
-  if (topGroupCount > groupCount) {
-    throw new RangeError(`a token cannot use ${topGroupCount} of ${groupCount} groups`);
-  }
-  const reach = (expertCount / groupCount) * topGroupCount;
-  if (reach < topK) {
-    throw new RangeError(
-      `${topGroupCount} of ${groupCount} groups hold ${reach} experts, fewer than top-${topK}`,
-    );
+  const topGroups = (kind: string, value: string) =>
+    userMistake('routing.options.topGroupCount', {
+      kind,
+      subject: 'groups',
+      value,
+      help: `use ${Math.ceil(topK / groupSize)} to ${groupCount}`,
+    });
+  if (topGroupCount > groupCount) throw topGroups('too many', `${topGroupCount} of ${groupCount}`);
+  if (topGroupCount * groupSize < topK) {
+    throw topGroups('too few', `${topGroupCount} x ${groupSize} experts < top-${topK}`);
   }
 }

@@ -3,10 +3,11 @@
  * experts and that no token names one twice. -1 is no choice; a row of nothing but -1 is padding, and is counted.
  * Gates follow from the logits; where the trace has none (NaN) they are equal, and score retention is not known (NaN).
  */
-import { NO_EXPERT, type TokenBatch } from '@epsim/spec';
+import { NO_EXPERT, type TokenBatch, type UserError } from '@epsim/spec';
 import { z } from 'zod';
 import { createRoutingArena } from '../arena.js';
 import { gateRow } from '../gates.js';
+import { userMistake } from '../mistakes.js';
 import { definePolicy, type RouterContext } from '../policy.js';
 import { forEachRow, openRouting, rowCountOf } from '../route-rows.js';
 
@@ -51,14 +52,17 @@ function equalGates(
 }
 
 /**
- * Reads the choices of all ranks into `choices`, [tokens x topK], and returns how many each row has, [tokens].
- * Throws RangeError with rank and row of the first that is wrong.
+ * Reads the choices of all ranks into `choices`, [rows x topK], and returns how many each row has, [rows].
+ * Throws UserError when there are none, or with rank and row of the first that is wrong.
  */
 function readAllChoices(context: RouterContext, batch: TokenBatch, choices: Int32Array): Int32Array {
   if (!batch.readChoices) {
-    throw new RangeError(
-      'the workload has no recorded choices to replay; use a trace, or another routing policy',
-    );
+    throw userMistake('routing.policy', {
+      kind: 'missing',
+      subject: 'recorded choices',
+      value: 'the workload has none to replay',
+      help: 'use a trace, or another policy',
+    });
   }
   const { topK, rankCount } = context;
   const made = new Int32Array(rowCountOf(batch));
@@ -83,18 +87,20 @@ function checkRow(
   for (let i = row * topK; i < (row + 1) * topK; i++) {
     const expert = choices[i];
     if (expert === NO_EXPERT) continue;
-    if (expert < 0 || expert >= expertCount) {
-      throw new RangeError(
-        `recorded choices: rank ${rank} row ${row - first}: expert ${expert} of ${expertCount}; -1 marks padding`,
-      );
-    }
-    if (choices.indexOf(expert, row * topK) < i) {
-      throw new RangeError(
-        `recorded choices: rank ${rank} row ${row - first}: expert ${expert} twice in one token; ` +
-          'rows that only pad must hold -1',
-      );
-    }
+    if (expert < 0 || expert >= expertCount)
+      throw wrongChoice('unknown', rank, row - first, `${expert} of ${expertCount}`);
+    if (choices.indexOf(expert, row * topK) < i)
+      throw wrongChoice('repeated', rank, row - first, `${expert} twice in one token`);
     made++;
   }
   return made;
+}
+
+function wrongChoice(kind: string, rank: number, row: number, what: string): UserError {
+  return userMistake('workload', {
+    kind,
+    subject: 'recorded expert',
+    value: `rank ${rank} row ${row}: ${what}`,
+    help: 'rows that only pad must hold -1',
+  });
 }
