@@ -31,6 +31,11 @@ cluster:
   overrides: [{ rank: 15, speed: 0.5 }]
 workload: { trace: run.npz }
 time: { network: fair, overlap: two-batch }
+plan:
+  requests: { inputTokens: 8000, ratePerSec: 2.5, cacheHitRate: 0.5 }
+  objectives: { ttft: 2 s, tpot: 50 ms, power: 120 kW, quantile: 0.99 }
+  engine: { cacheFormat: fp8, reserve: 3 GiB }
+  dollarsPerHour: 2.5 $/h
 `,
   '{"model": "qwen3-30b-a3b", "cluster": {"preset": "h100-8"}, "layers": 4, "carry": null}',
 ];

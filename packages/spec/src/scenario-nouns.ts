@@ -12,6 +12,50 @@ export interface Choice {
 
 export type WireFormat = 'bf16' | 'fp32' | 'fp8' | 'mxfp8' | 'mxfp4';
 
+/** What a fleet has to serve, how well, and with how much: the `plan` section. Null means: no such demand. */
+export interface PlanRequest {
+  readonly requests: {
+    /** Means over requests. */
+    readonly inputTokens: number;
+    readonly outputTokens: number;
+    /** Standard deviation over mean of both lengths. */
+    readonly spread: number;
+    /** Share of prompt tokens whose cache is found, and which are not computed. */
+    readonly cacheHitRate: number;
+    readonly ratePerSec: number | null;
+    readonly users: number | null;
+  };
+  readonly objectives: {
+    readonly ttftNs: number | null;
+    readonly tpotNs: number | null;
+    readonly tokensPerSecPerUser: number | null;
+    /** US dollars for a million output tokens. */
+    readonly costPerMillionTokens: number | null;
+    readonly watts: number | null;
+    /** Quantile that TTFT and TPOT are held to under load. */
+    readonly quantile: number | null;
+  };
+  readonly limits: {
+    /** Of one instance. */
+    readonly ranks: number | null;
+    readonly nodes: number | null;
+    readonly fleetRanks: number | null;
+  };
+  readonly engine: {
+    readonly serving: 'split' | 'together' | 'either';
+    readonly cacheFormat: 'bf16' | 'fp8';
+    readonly windows: 'kept' | 'unified';
+    readonly memoryFraction: number;
+    readonly reserveBytes: number;
+    readonly chunkTokens: number;
+    readonly mtpLayers: number;
+    readonly acceptedTokens: number;
+    readonly stepOverheadNs: number;
+  };
+  /** Of one accelerator; null takes the cluster's. */
+  readonly dollarsPerHour: number | null;
+}
+
 export interface Scenario {
   readonly name: string;
   readonly seed: number;
@@ -66,4 +110,6 @@ export interface Scenario {
     readonly rows: 'fp32' | 'wire';
     readonly transport: 'inline' | 'thread' | 'redis';
   } | null;
+  /** What capacity planning is asked; null where nothing is to be planned. */
+  readonly plan: PlanRequest | null;
 }

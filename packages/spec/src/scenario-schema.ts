@@ -11,6 +11,7 @@ import { clusterPresets } from './presets/clusters/registry.js';
 import { devicePresets } from './presets/devices/registry.js';
 import { modelPresets } from './presets/models/registry.js';
 import { zBandwidth, zBytes, zDollarsPerHour, zDuration, zFlops, zWatts } from './quantity.js';
+import { planJsonSchema } from './scenario-plan.js';
 
 const count = (max: number) => z.int().min(1).max(max);
 const formats = ['bf16', 'fp32', 'fp8', 'mxfp8', 'mxfp4'] as const;
@@ -195,6 +196,7 @@ export function scenarioJsonSchema(catalog: Catalog): JsonSchema {
         additionalProperties: false,
       },
       carry: { anyOf: [inputSchema(z.strictObject(carryFields)), { enum: [null, false] }] },
+      plan: planJsonSchema(),
     },
     required: ['model', 'cluster'],
   };

@@ -12,6 +12,7 @@ import { checkScenario } from './scenario-checks.js';
 import { readCluster, writtenCluster } from './scenario-cluster.js';
 import { type ReadFile, readModel, writtenModel } from './scenario-model.js';
 import type { Scenario } from './scenario-nouns.js';
+import { readPlan, writtenPlan } from './scenario-plan.js';
 import { dispatchFields, rootFields } from './scenario-schema.js';
 import {
   readCarry,
@@ -36,7 +37,17 @@ export interface ScenarioSource {
   readonly readFile?: ReadFile | undefined;
 }
 
-const SECTIONS = ['model', 'cluster', 'workload', 'routing', 'placement', 'dispatch', 'time', 'carry'];
+const SECTIONS = [
+  'model',
+  'cluster',
+  'workload',
+  'routing',
+  'placement',
+  'dispatch',
+  'time',
+  'carry',
+  'plan',
+];
 const CARRIED_TOKENS = 64;
 
 /** Throws UserError with every problem that was found, and nothing else, whatever the text. */
@@ -65,6 +76,7 @@ function readScenario(to: Reader, data: PlainObject, source: ScenarioSource): Sc
   const dispatch = to.fields(dispatchFields, dispatchInput, ['dispatch']);
   const time = readTime(to, data.time, catalog);
   const carry = readCarry(to, data.carry);
+  const plan = readPlan(to, data.plan);
   const { tokensPerRank } = workload.beside;
   const { slotsPerRank, slots } = placement.beside;
   const { layers, steps } = root;
@@ -74,7 +86,15 @@ function readScenario(to: Reader, data: PlainObject, source: ScenarioSource): Sc
   });
   if (to.problems.length > 0) return undefined;
   const choices = { workload: workload.chosen, routing: routing.chosen, placement: placement.chosen };
-  if (!model || !cluster || !time || !choices.workload || !choices.routing || !choices.placement)
+  if (
+    !model ||
+    !cluster ||
+    !time ||
+    plan === undefined ||
+    !choices.workload ||
+    !choices.routing ||
+    !choices.placement
+  )
     return undefined;
   // Nothing was refused, so every field has its value: what is left open in the types was filled by a default.
   return {
@@ -100,6 +120,7 @@ function readScenario(to: Reader, data: PlainObject, source: ScenarioSource): Sc
     dispatch: dispatch as Required<typeof dispatch>,
     time,
     carry: carry && completeCarry(carry, tokensPerRank as number),
+    plan,
   };
 }
 
@@ -135,7 +156,7 @@ function frozen<T>(value: T): T {
  * than those that the workload names.
  */
 export function resolvedYaml(scenario: Scenario): string {
-  const { model, cluster, workload, routing, placement, ...rest } = scenario;
+  const { model, cluster, workload, routing, placement, plan, ...rest } = scenario;
   const { name, seed, phase, steps, layers, dispatch, time, carry } = rest;
   const { options: placementOptions, ...placementFields } = placement;
   return stringify(
@@ -147,6 +168,7 @@ export function resolvedYaml(scenario: Scenario): string {
       routing: { policy: routing.policy, baseline: routing.baseline, ...routing.options },
       placement: { ...placementFields, ...placementOptions },
       ...{ dispatch, time, carry },
+      plan: writtenPlan(plan),
     },
     { aliasDuplicateObjects: false, lineWidth: 0 },
   );
