@@ -22,6 +22,16 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
+/** Runs what reads the user's input: a RangeError that it throws is the user's mistake, not ours. */
+export async function readingInput<T>(read: () => T | Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (thrown) {
+    if (thrown instanceof RangeError) throw new UsageError(thrown.message);
+    throw thrown;
+  }
+}
+
 /** The run was interrupted; `kept` says what is finished and where. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted';

@@ -2,14 +2,26 @@
 import { Command } from 'commander';
 import { checkCommand } from './commands/check.js';
 import { compareCommand } from './commands/compare.js';
+import { importCommand } from './commands/import.js';
+import { placeCommand } from './commands/place.js';
 import { presetsCommand } from './commands/presets.js';
 import { reportCommand } from './commands/report.js';
 import { runCommand } from './commands/run.js';
+import { sweepCommand } from './commands/sweep.js';
 import { failureOf } from './failure.js';
 import { version } from './version.js';
 
 /** Each adds itself to the program. A new command is a file and a line here. */
-const commands = [runCommand, compareCommand, checkCommand, presetsCommand, reportCommand];
+const commands = [
+  runCommand,
+  compareCommand,
+  sweepCommand,
+  placeCommand,
+  checkCommand,
+  importCommand,
+  presetsCommand,
+  reportCommand,
+];
 
 export async function main(argv: readonly string[]): Promise<void> {
   const program = new Command('epsim')

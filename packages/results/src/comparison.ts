@@ -136,13 +136,14 @@ type Samples = ReadonlyMap<string, readonly number[]>;
 function samplesOf(summaries: readonly Summary[]): Samples {
   const samples = new Map<string, number[]>();
   for (const path of comparedFields) {
-    const found = summaries.map((summary) => numberAt(summary, path)).filter((value) => value !== null);
+    const found = summaries.map((summary) => summaryNumber(summary, path)).filter((value) => value !== null);
     if (found.length === summaries.length) samples.set(path, found);
   }
   return samples;
 }
 
-function numberAt(summary: Summary, path: string): number | null {
+/** The number at a path of a summary such as `load.maxVio`, or null. */
+export function summaryNumber(summary: Summary, path: string): number | null {
   let at: unknown = summary;
   for (const key of path.split('.')) at = (at as Record<string, unknown> | null)?.[key] ?? null;
   return typeof at === 'number' ? at : null;
