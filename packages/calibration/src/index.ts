@@ -1,1 +1,33 @@
-export {};
+export { type Calibration, calibrate, type FittedProfile } from './calibrate.js';
+export { type CsvRow, type CsvTable, parseCsv } from './csv.js';
+export type { Experiment, Parameter, SkippedRows, TableReading, TimeModel } from './experiment.js';
+export { type FitOptions, fitParameters } from './fit.js';
+export { foreignReaders } from './foreign/registry.js';
+export { type BenchmarkShape, balancedLoads, loadsOf, powerLawLoads } from './loads.js';
+export { type MeasurementFile, type Measurements, measurementsIn } from './measurements.js';
+export { expertModel, groupedModel } from './models/expert-models.js';
+export {
+  collectiveModel,
+  type Exchange,
+  exchangeNs,
+  type LinkParameters,
+  linkMaker,
+  lowLatencyModel,
+  oneSidedModel,
+  throughputModel,
+} from './models/link-model.js';
+export { rooflineModel } from './models/roofline-model.js';
+export { distinctGroups } from './occupancy.js';
+export { linkProfiles } from './profiles/link-profile-data.js';
+export { type ShippedValues, shippedValues } from './profiles/shipped.js';
+export {
+  type ProfileScore,
+  type ScoredRow,
+  type ScoreOptions,
+  scoreTables,
+  type TableScore,
+} from './score.js';
+export { shippedTables } from './shipped/registry.js';
+export { type ErrorSummary, median, quantile, summarise } from './statistics.js';
+export { type SystemFigures, systemFigures } from './systems.js';
+export { tableReaders } from './tables/registry.js';

@@ -78,7 +78,7 @@ function mlaWork(a: Mla, batch: AttentionBatch): Work {
   return {
     flops: mlaFlops(a, batch, pairs) + indexFlops,
     bytes: sequences * ((latentsRead + indexRead) * cacheBytes + rows * ACTIVATION_BYTES),
-    kernels: a.indexer === null ? 2 : 4,
+    kernels: a.indexer === null ? 1 : 2,
   };
 }
 
@@ -90,7 +90,7 @@ function gqaWork(a: Gqa, batch: AttentionBatch): Work {
   return {
     flops: 4 * sequences * pairs * a.headCount * a.headDim,
     bytes: sequences * (read * cacheElementsPerToken(a) * cacheBytes + rows * ACTIVATION_BYTES),
-    kernels: 2,
+    kernels: 1,
   };
 }
 
@@ -125,11 +125,11 @@ function recurrentWork(a: Exclude<AttentionShape, Mla | Gqa>, batch: AttentionBa
   return {
     flops: tokens * heads * (7 * key * value + inChunk),
     bytes: 2 * sequences * (fixed.recurrent * STATE_BYTES + fixed.conv * ACTIVATION_BYTES) + rows,
-    kernels: newTokens > 1 ? 6 : 3,
+    kernels: 1,
   };
 }
 
-/** Attention proper, projections apart. */
+/** Attention proper, projections apart. Kernels count launches of the size that latent attention was timed at. */
 export function coreWork(attention: AttentionShape, batch: AttentionBatch): Work {
   if (batch.sequences === 0 || batch.newTokens === 0) return NO_WORK;
   switch (attention.kind) {

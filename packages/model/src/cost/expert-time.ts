@@ -22,6 +22,8 @@ export interface ExpertLoad {
    * `tokensPerSlot` where all ranks' rows are gathered before the layer; equal after an all-to-all.
    */
   readonly presentedRows?: number;
+  /** Slots that each entry stands for, [entries]; 1 each when absent. For loads kept as a histogram. */
+  readonly slotsPerEntry?: Int32Array;
 }
 
 /** Sizes of one expert as it is computed here; a tensor-parallel slice has a smaller inner size. */
@@ -51,6 +53,19 @@ export function tileFor(kernel: ExpertKernel, meanRows: number): number {
   return fitting ?? (kernel.tileRows.at(-1) as number);
 }
 
+/** Rows and slots of a rank. */
+function loadTotals(load: ExpertLoad): { rows: number; slots: number } {
+  const { tokensPerSlot, slotsPerEntry } = load;
+  let rows = 0;
+  let slots = 0;
+  for (let i = 0; i < tokensPerSlot.length; i++) {
+    const count = slotsPerEntry?.[i] ?? 1;
+    rows += count * tokensPerSlot[i];
+    slots += count;
+  }
+  return { rows, slots };
+}
+
 /** Nanoseconds of one rank's experts, without provenance: the form that fitting calls. */
 export function expertNs(
   load: ExpertLoad,
@@ -58,23 +73,24 @@ export function expertNs(
   device: DeviceSpec,
   kernel: ExpertKernel,
 ): number {
-  const { tokensPerSlot } = load;
-  let own = 0;
-  for (const rows of tokensPerSlot) own += rows;
+  const { tokensPerSlot, slotsPerEntry } = load;
+  const { rows: own, slots } = loadTotals(load);
   const presented = load.presentedRows ?? own;
   if (presented === 0) return 0;
   const picked = kernel.tileLoad === 'own' ? own : presented;
-  const tile = tileFor(kernel, picked / Math.max(1, tokensPerSlot.length));
+  const tile = tileFor(kernel, picked / Math.max(1, slots));
   const bandwidth = device.memoryBytesPerSec * kernel.memoryFraction;
   const streamNs = (1e9 * sizes.weightBytes) / bandwidth;
   const peak = peakFlops(device, kernel.computeFormat) * kernel.computeFraction;
   const multiplyNs = (1e9 * tile * sizes.flopsPerRow) / peak;
   let sum = 0;
-  for (const rows of tokensPerSlot) {
+  for (let i = 0; i < tokensPerSlot.length; i++) {
+    const rows = tokensPerSlot[i];
     if (rows === 0) continue;
     const tiles = Math.ceil(rows / tile);
     const stream = streamNs * (1 + kernel.rereadFraction * (tiles - 1));
-    sum += combine(stream, tiles * multiplyNs, kernel.overlapExponent) + tiles * kernel.tileNs;
+    const ns = combine(stream, tiles * multiplyNs, kernel.overlapExponent) + tiles * kernel.tileNs;
+    sum += (slotsPerEntry?.[i] ?? 1) * ns;
   }
   const permuteBandwidth = device.memoryBytesPerSec * kernel.permuteFraction;
   const permuteNs = (1e9 * presented * sizes.rowElements * PERMUTED_BYTES) / permuteBandwidth;
@@ -98,9 +114,7 @@ export function expertComputeTime(
 ): Estimate {
   const full: ExpertLoad = load instanceof Int32Array ? { tokensPerSlot: load } : load;
   const sizes = expertSizes(model.moe, model.precision.routedExperts, profile.experts.innerBlock);
-  let rows = 0;
-  for (const tokens of full.tokensPerSlot) rows += tokens;
-  const slots = full.tokensPerSlot.length;
+  const { rows, slots } = loadTotals(full);
   const { rowsPerExpert, expertsPerRank } = profile.range;
   const inRange = within(slots, expertsPerRank) && within(rows / Math.max(1, slots), rowsPerExpert);
   return {

@@ -22,6 +22,12 @@ export {
   expertSizes,
   tileFor,
 } from './expert-time.js';
+export {
+  type FittedNumber,
+  type KernelName,
+  type KernelTemplate,
+  kernelTemplates,
+} from './kernel-templates.js';
 export { deviceProfiles } from './profile-data.js';
 export { profileFor } from './profiles.js';
 export {

@@ -4,6 +4,7 @@
  */
 import type { DeviceSpec, Precision } from '@epsim/spec';
 import type { DeviceProfile } from './device-profile.js';
+import type { KernelName } from './kernel-templates.js';
 import { deviceProfiles } from './profile-data.js';
 
 /** Words of a device's name in lower case: "H200 SXM" gives h200 and sxm. */
@@ -16,25 +17,31 @@ function weightKind(precision: Precision): 'w4' | 'w8' | 'w16' {
   return precision.bits <= 4 ? 'w4' : precision.bits <= 8 ? 'w8' : 'w16';
 }
 
-/** Kernels in order of preference, by weight format and by whether the device multiplies in FP4. */
-function preferredKernels(device: DeviceSpec, precision: Precision): readonly string[] {
+/** The kernel that serves a weight format on a device: FP4 units decide between the two for 4-bit weights. */
+function kernelFor(device: DeviceSpec, precision: Precision): KernelName {
   const kind = weightKind(precision);
-  if (kind === 'w4') return device.flopsPerSec.fp4 === undefined ? ['marlin-w4a16'] : ['trtllm-w4a8'];
-  return kind === 'w8' ? ['deepgemm-fp8'] : ['grouped-bf16'];
+  if (kind === 'w4') return device.flopsPerSec.fp4 === undefined ? 'marlin-w4a16' : 'trtllm-w4a8';
+  return kind === 'w8' ? 'deepgemm-fp8' : 'grouped-bf16';
+}
+
+/** Letters that a device's name starts with: its generation. */
+function generation(name: string): string {
+  return /^[a-z]+/.exec(name.toLowerCase())?.[0] ?? '';
 }
 
 /**
- * The profile that fits a device and the stored format of its experts: fitted on this device when there
- * is one, else the same kernel on another device, told as derived and with twice the error bar.
+ * The profile that speaks for a device and the stored format of its experts: fitted on this device when there
+ * is one, else the same kernel on a relative, told as derived and with twice the error bar.
+ * Whole fused layers ('fused-w4a8') are never taken by default; ask for them by name.
  */
 export function profileFor(device: DeviceSpec, precision: Precision): DeviceProfile {
   const words = nameWords(device.name);
-  const candidates = preferredKernels(device, precision).flatMap((kernel) =>
-    Object.values(deviceProfiles).filter((profile) => profile.kernel === kernel),
-  );
+  const kernel = kernelFor(device, precision);
+  const candidates = Object.values<DeviceProfile>(deviceProfiles).filter((one) => one.kernel === kernel);
   const own = candidates.find((profile) => words.includes(profile.device));
   if (own !== undefined) return own;
-  const nearest = candidates[0] as DeviceProfile;
+  const sameGeneration = candidates.find((one) => generation(one.device) === generation(device.name));
+  const nearest = sameGeneration ?? (candidates[0] as DeviceProfile);
   return {
     ...nearest,
     name: `${nearest.name} on ${device.name}`,

@@ -1,0 +1,133 @@
+/**
+ * Fits profiles to a table of measurements: one profile for each system and kernel in it.
+ * The one idea: the number that a profile promises is its error on rows of a degree that the fit did not see.
+ */
+import type { CsvTable } from './csv.js';
+import { type Experiment, recordOf, type TableReading, type TimeModel } from './experiment.js';
+import { type FitOptions, fitParameters } from './fit.js';
+import { measurementsIn } from './measurements.js';
+import { relativeValues } from './profiles/shipped.js';
+import { median, summarise } from './statistics.js';
+
+export interface FittedProfile {
+  /** "system/kernel" */
+  readonly profile: string;
+  readonly model: string;
+  readonly summary: string;
+  readonly parameters: Readonly<Record<string, number>>;
+  readonly rows: number;
+  readonly medianError: number | null;
+  readonly p90Error: number | null;
+  /** Median error of rows whose group was left out of the fit; null when there is only one group. */
+  readonly leaveGroupOutMedianError: number | null;
+  /** What the left out groups are: "ep", "hidden", "tokens". */
+  readonly groupedBy: string | null;
+  readonly source: string;
+}
+
+/** Experiments by profile, in order of first appearance. */
+export function byProfile(experiments: readonly Experiment[]): Map<string, Experiment[]> {
+  const groups = new Map<string, Experiment[]>();
+  for (const experiment of experiments) {
+    const group = groups.get(experiment.profile);
+    if (group === undefined) groups.set(experiment.profile, [experiment]);
+    else group.push(experiment);
+  }
+  return groups;
+}
+
+/** The coarsest grouping in which these experiments differ; -1 when they never do. */
+export function groupingOf(experiments: readonly Experiment[]): number {
+  const kinds = Math.min(...experiments.map((experiment) => experiment.groups.length));
+  for (let kind = 0; kind < kinds; kind++) {
+    if (new Set(experiments.map((experiment) => experiment.groups[kind])).size > 1) return kind;
+  }
+  return -1;
+}
+
+/** Signed relative errors with given values. */
+export function errorsOf(experiments: readonly Experiment[], values: readonly number[]): number[] {
+  return experiments.map((experiment) => experiment.predict(values) / experiment.measured - 1);
+}
+
+/** A fit starts at the nearest other system's values: what the rows do not tell stays as it is there. */
+function startFor(profile: string, model: TimeModel): readonly number[] {
+  return relativeValues(profile, model)?.values ?? model.parameters.map((parameter) => parameter.start);
+}
+
+/**
+ * Signed relative errors of every experiment when its group is left out of the fit; null when all are one group.
+ * All experiments share a profile.
+ */
+export function leaveGroupOutErrors(
+  experiments: readonly Experiment[],
+  options: FitOptions,
+): { errors: number[]; groupedBy: string } | null {
+  const kind = groupingOf(experiments);
+  if (kind < 0) return null;
+  const { model, profile } = experiments[0] as Experiment;
+  const start = startFor(profile, model);
+  const groups = new Set(experiments.map((experiment) => experiment.groups[kind] as string));
+  const errors: number[] = [];
+  for (const group of groups) {
+    const rest = experiments.filter((experiment) => experiment.groups[kind] !== group);
+    const left = experiments.filter((experiment) => experiment.groups[kind] === group);
+    errors.push(...errorsOf(left, fitParameters(model, rest, { ...options, start })));
+  }
+  const name = [...groups][0] as string;
+  return { errors, groupedBy: name.startsWith('2^') ? 'bytes' : (name.split(' ')[0] as string) };
+}
+
+/** Rows that a fit looks at; thousands more would not move it. */
+const FIT_ROWS = 600;
+
+/** Options of the many refits behind a leave-out error. */
+export const REFIT: FitOptions = { rounds: 2, iterations: 10, maxRows: 150 };
+
+function fitProfile(profile: string, experiments: readonly Experiment[], source: string): FittedProfile {
+  const model: TimeModel = (experiments[0] as Experiment).model;
+  const values = fitParameters(model, experiments, { start: startFor(profile, model), maxRows: FIT_ROWS });
+  const { rows, medianError, p90Error } = summarise(errorsOf(experiments, values));
+  const leftOut = leaveGroupOutErrors(experiments, REFIT);
+  return {
+    profile,
+    model: model.name,
+    summary: model.summary,
+    parameters: recordOf(model, values),
+    rows,
+    medianError,
+    p90Error,
+    leaveGroupOutMedianError: leftOut === null ? null : median(leftOut.errors.map(Math.abs)),
+    groupedBy: leftOut?.groupedBy ?? null,
+    source,
+  };
+}
+
+/** The comment that says where a table is from, else its name. */
+function sourceOf(table: CsvTable | null, name: string): string {
+  return table?.notes.find((note) => note.startsWith('source')) ?? table?.notes[0] ?? name;
+}
+
+export interface Calibration {
+  readonly profiles: readonly FittedProfile[];
+  readonly skipped: TableReading['skipped'];
+}
+
+/**
+ * Fits every profile that the text holds. The text may be a table of a known kind, the output of DeepEP's tests
+ * or of nccl-tests, or a file of aiconfigurator's collectors; `name` helps where the text does not name a system.
+ * Throws RangeError when the kind of the text is not known.
+ */
+export function calibrate(text: string, name = 'measurements.csv'): Calibration {
+  const { reading, table } = measurementsIn({ name, text });
+  if (reading === null) {
+    throw new RangeError(
+      `calibrate: ${name}: unknown kind of measurements; columns ${table?.columns.join(', ') ?? ''}`,
+    );
+  }
+  const source = sourceOf(table, name);
+  return {
+    profiles: [...byProfile(reading.experiments)].map(([profile, rows]) => fitProfile(profile, rows, source)),
+    skipped: reading.skipped,
+  };
+}

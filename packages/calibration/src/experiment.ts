@@ -1,0 +1,79 @@
+/**
+ * One measured row as a model sees it: what was measured, and a prediction as a function of parameters.
+ * The one idea: readers turn every published table into the same thing, so one fit and one score serve all.
+ */
+
+/** A number that is fitted. Positive ones are fitted by their logarithm, so that they stay positive. */
+export interface Parameter {
+  readonly name: string;
+  /** Where a fit starts, and what stands when the rows say nothing about it. */
+  readonly start: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+/** A way to predict, with few parameters that each have a physical meaning. */
+export interface TimeModel {
+  readonly name: string;
+  readonly summary: string;
+  readonly parameters: readonly Parameter[];
+}
+
+export interface Experiment {
+  /** The profile that speaks for it: system and kernel, "h100/low-latency-dispatch". */
+  readonly profile: string;
+  readonly model: TimeModel;
+  /** Groups that may be left out as a whole, the coarsest first: "ep 32", "hidden 7168". */
+  readonly groups: readonly string[];
+  /** What a reader of the worst rows needs to find it. */
+  readonly label: string;
+  /** Nanoseconds, or bytes per second where only a bandwidth was published. */
+  readonly measured: number;
+  /** The same quantity predicted; values stand in the order of the model's parameters. */
+  predict(values: readonly number[]): number;
+}
+
+export interface SkippedRows {
+  readonly reason: string;
+  readonly rows: number;
+}
+
+export interface TableReading {
+  readonly experiments: readonly Experiment[];
+  readonly skipped: readonly SkippedRows[];
+}
+
+/** Collects experiments and counts what was skipped and why. */
+export class ReadingBuilder {
+  readonly experiments: Experiment[] = [];
+  readonly #skipped = new Map<string, number>();
+
+  skip(reason: string, rows = 1): void {
+    if (rows > 0) this.#skipped.set(reason, (this.#skipped.get(reason) ?? 0) + rows);
+  }
+
+  done(): TableReading {
+    return {
+      experiments: this.experiments,
+      skipped: [...this.#skipped].map(([reason, rows]) => ({ reason, rows })),
+    };
+  }
+}
+
+/** Values of a record in the order of a model's parameters; what the record lacks starts where a fit would. */
+export function valuesFor(model: TimeModel, record: Readonly<Record<string, number>>): number[] {
+  return model.parameters.map((parameter) => record[parameter.name] ?? parameter.start);
+}
+
+export function recordOf(model: TimeModel, values: readonly number[]): Record<string, number> {
+  return Object.fromEntries(model.parameters.map((parameter, i) => [parameter.name, values[i] as number]));
+}
+
+/** A function that keeps its last result: for work that is the same for every row of a table. */
+export function rememberLast<In extends object, Out>(make: (input: In) => Out): (input: In) => Out {
+  let last: { input: In; output: Out } | null = null;
+  return (input) => {
+    if (last === null || last.input !== input) last = { input, output: make(input) };
+    return last.output;
+  };
+}

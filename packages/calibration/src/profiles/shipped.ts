@@ -1,0 +1,67 @@
+/**
+ * The shipped parameters that speak for a profile, own or borrowed from a related system.
+ * The one idea: an unmeasured system takes the fractions of its nearest relative, and that is said.
+ */
+import { type DenseKernel, type DeviceProfile, deviceProfiles, type ExpertKernel } from '@epsim/model';
+import { type TimeModel, valuesFor } from '../experiment.js';
+import { linkProfiles } from './link-profile-data.js';
+
+export interface ShippedValues {
+  readonly values: number[];
+  /** The profile that the values were fitted on when it is not the one asked for. */
+  readonly borrowedFrom: string | null;
+}
+
+const devices: Readonly<Record<string, DeviceProfile>> = deviceProfiles;
+
+/** A kernel's numbers by name; one product of a layer of two pays half of the layer's start. */
+function numbersOf(kernel: ExpertKernel | DenseKernel, startShare = 1): Readonly<Record<string, number>> {
+  const numbers = Object.entries(kernel).filter(
+    (entry): entry is [string, number] => typeof entry[1] === 'number',
+  );
+  return { ...Object.fromEntries(numbers), startNs: kernel.startNs * startShare };
+}
+
+/** Every shipped profile by "system/kernel". */
+function allShipped(): ReadonlyMap<string, Readonly<Record<string, number>>> {
+  const all = new Map<string, Readonly<Record<string, number>>>(Object.entries(linkProfiles));
+  for (const profile of Object.values(devices)) {
+    const share = profile.kernel === 'deepgemm-fp8' ? 0.5 : 1;
+    all.set(`${profile.device}/${profile.kernel}`, numbersOf(profile.experts, share));
+  }
+  const dense = devices['h800-deepgemm-fp8'];
+  if (dense !== undefined) {
+    all.set('h800/dense-fp8', numbersOf(dense.dense));
+    all.set('h800/latent-attention', numbersOf(dense.attention));
+  }
+  return all;
+}
+
+const shipped = allShipped();
+
+/** Letters that a system's name starts with: its generation. */
+function generation(system: string): string {
+  return /^[a-z]+/.exec(system)?.[0] ?? system;
+}
+
+/**
+ * Values for a profile in the order of the model's parameters; null when no system has the kernel.
+ * Relatives are asked in this order: same generation, then any.
+ */
+export function shippedValues(profile: string, model: TimeModel): ShippedValues | null {
+  const own = shipped.get(profile);
+  if (own !== undefined) return { values: valuesFor(model, own), borrowedFrom: null };
+  return relativeValues(profile, model);
+}
+
+/** Values of the nearest other system with the same kernel; null when there is none. */
+export function relativeValues(profile: string, model: TimeModel): ShippedValues | null {
+  const [system = '', kernel = ''] = profile.split('/');
+  const relatives = [...shipped.keys()].filter((key) => key.endsWith(`/${kernel}`) && key !== profile);
+  const nearest =
+    relatives.find((key) => generation(key) === generation(system)) ??
+    relatives.find((key) => generation(key).endsWith(generation(system).slice(-1))) ??
+    relatives[0];
+  if (nearest === undefined) return null;
+  return { values: valuesFor(model, shipped.get(nearest) ?? {}), borrowedFrom: nearest };
+}

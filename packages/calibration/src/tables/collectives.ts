@@ -1,0 +1,74 @@
+/**
+ * NCCL collectives inside one scale-up domain, by bytes of the whole buffer of a rank.
+ * Bus bytes are those of nccl-tests: what must leave a rank at the least.
+ */
+import { type CsvRow, type CsvTable, numbersIn } from '../csv.js';
+import { type Experiment, ReadingBuilder, type TableReading } from '../experiment.js';
+import { collectiveModel, exchangeNs, linkMaker } from '../models/link-model.js';
+import { type SystemFigures, systemFigures } from '../systems.js';
+import type { TableReader } from './reader.js';
+
+const linkOf = linkMaker(collectiveModel);
+
+const operations: Readonly<Record<string, { name: string; passes: number }>> = {
+  alltoall: { name: 'alltoall', passes: 1 },
+  all_to_all: { name: 'alltoall', passes: 1 },
+  all_gather: { name: 'all-gather', passes: 1 },
+  reduce_scatter: { name: 'reduce-scatter', passes: 1 },
+  all_reduce: { name: 'all-reduce', passes: 2 },
+};
+
+/** One collective over `ranks` of a domain; null for an operation that is not known. */
+export function collectiveExperiment(
+  operation: string,
+  ranks: number,
+  bytes: number,
+  figures: SystemFigures,
+  measuredNs: number,
+): Experiment | null {
+  const known = operations[operation];
+  if (known === undefined) return null;
+  const exchange = {
+    scaleUpBytes: (known.passes * bytes * (ranks - 1)) / ranks,
+    scaleOutBytes: 0,
+    messages: ranks,
+    rowsPerUnit: 0,
+  };
+  return {
+    profile: `${figures.system}/nccl-${known.name}`,
+    model: collectiveModel,
+    groups: [`ranks ${ranks}`, `2^${Math.round(Math.log2(Math.max(1, bytes)))} bytes`],
+    label: `${known.name} ${figures.system} ranks ${ranks} bytes ${bytes}`,
+    measured: measuredNs,
+    predict: (values) => exchangeNs(exchange, figures, linkOf(values)),
+  };
+}
+
+function experimentOf(row: CsvRow): Experiment | string {
+  const figures = systemFigures(row.cells.system ?? '');
+  if (figures === null) return `no figures for system ${row.cells.system}`;
+  const sizes = numbersIn(row, ['num_gpus', 'bytes', 'latency_us']);
+  if (sizes === null || !(sizes.latency_us > 0)) return 'a number is missing';
+  const operation = row.cells.op ?? '';
+  return (
+    collectiveExperiment(operation, sizes.num_gpus, sizes.bytes, figures, 1000 * sizes.latency_us) ??
+    `unknown operation: ${operation}`
+  );
+}
+
+function read(table: CsvTable): TableReading {
+  const building = new ReadingBuilder();
+  building.skip('wrong number of cells', table.broken.length);
+  for (const row of table.rows) {
+    const experiment = experimentOf(row);
+    if (typeof experiment === 'string') building.skip(experiment);
+    else building.experiments.push(experiment);
+  }
+  return building.done();
+}
+
+export const collectives: TableReader = {
+  summary: 'NCCL collectives inside one scale-up domain',
+  columns: ['system', 'op', 'num_gpus', 'bytes', 'latency_us'],
+  read,
+};

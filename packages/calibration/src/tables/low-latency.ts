@@ -1,0 +1,103 @@
+/**
+ * DeepEP's low-latency kernels: every (token, expert) copy is a message of its own, FP8 out and BF16 back.
+ * Payload formulas are those of the kernels; half of the rows count nothing but start and flags.
+ */
+import { type CsvRow, type CsvTable, numberIn, numbersIn } from '../csv.js';
+import { type Experiment, ReadingBuilder, type TableReading } from '../experiment.js';
+import { exchangeNs, linkMaker, lowLatencyModel } from '../models/link-model.js';
+import { type SystemFigures, systemFigures } from '../systems.js';
+import type { TableReader } from './reader.js';
+
+const linkOf = linkMaker(lowLatencyModel);
+
+/** Ranks of one node: 8, or 4 where a rack is one domain. */
+function nodeRanks(figures: SystemFigures): number {
+  return figures.domainRanks > 8 ? 4 : 8;
+}
+
+export interface LowLatencyCase {
+  readonly ep: number;
+  readonly hidden: number;
+  readonly tokensPerRank: number;
+  readonly topK: number;
+  readonly experts: number;
+}
+
+/** Bytes of one copy: FP8 with a 4-byte scale per 128 and a 16-byte header out, BF16 back. */
+export function copyBytes(phase: 'dispatch' | 'combine', hidden: number): number {
+  return phase === 'dispatch' ? hidden + (hidden / 128) * 4 + 16 : 2 * hidden;
+}
+
+/**
+ * Multiprocessors that work: each takes a whole number of experts, so that few experts use few of them.
+ */
+export function workingUnits(experts: number, smCount: number): number {
+  return Math.ceil(experts / Math.ceil(experts / smCount));
+}
+
+/** The experiment of one direction, uniform choices: a copy stays on its rank with probability 1 / ep. */
+export function lowLatencyExperiment(
+  one: LowLatencyCase,
+  phase: 'dispatch' | 'combine',
+  figures: SystemFigures,
+  measuredNs: number,
+): Experiment {
+  const { ep, hidden, tokensPerRank, topK, experts } = one;
+  const domain = Math.min(ep, figures.domainRanks);
+  const payload = tokensPerRank * topK * copyBytes(phase, hidden);
+  const exchange = {
+    scaleUpBytes: (payload * (domain - 1)) / ep,
+    scaleOutBytes: (payload * (ep - domain)) / ep,
+    messages: experts,
+    rowsPerUnit: tokensPerRank / workingUnits(experts, figures.smCount),
+  };
+  return {
+    profile: `${figures.system}/low-latency-${phase}`,
+    model: lowLatencyModel,
+    groups: [`ep ${ep}`, `hidden ${hidden}`, `tokens ${tokensPerRank}`],
+    label: `${phase} ep ${ep} hidden ${hidden} top-${topK} of ${experts} tokens ${tokensPerRank}`,
+    measured: measuredNs,
+    predict: (values) => exchangeNs(exchange, figures, linkOf(values)),
+  };
+}
+
+function caseOf(row: CsvRow, figures: SystemFigures): LowLatencyCase | null {
+  const numbers = numbersIn(row, ['hidden', 'tokens_per_rank', 'topk', 'experts']);
+  const ep = numberIn(row, 'ep') ?? (numberIn(row, 'node_num') ?? 0) * nodeRanks(figures);
+  if (numbers === null || ep < 1) return null;
+  return {
+    ep,
+    hidden: numbers.hidden,
+    tokensPerRank: numbers.tokens_per_rank,
+    topK: numbers.topk,
+    experts: numbers.experts,
+  };
+}
+
+function read(table: CsvTable): TableReading {
+  const building = new ReadingBuilder();
+  building.skip('wrong number of cells', 2 * table.broken.length);
+  for (const row of table.rows) {
+    const figures = systemFigures(row.cells.system ?? '');
+    const one = figures === null ? null : caseOf(row, figures);
+    if (figures === null || one === null) {
+      building.skip(
+        figures === null ? `no figures for system ${row.cells.system}` : 'a number is missing',
+        2,
+      );
+      continue;
+    }
+    for (const phase of ['dispatch', 'combine'] as const) {
+      const measuredUs = numberIn(row, `${phase}_us`);
+      if (measuredUs === null) building.skip('no measured time');
+      else building.experiments.push(lowLatencyExperiment(one, phase, figures, 1000 * measuredUs));
+    }
+  }
+  return building.done();
+}
+
+export const lowLatency: TableReader = {
+  summary: 'DeepEP low-latency kernels',
+  columns: ['system', 'hidden', 'tokens_per_rank', 'topk', 'experts', 'dispatch_us', 'combine_us'],
+  read,
+};
