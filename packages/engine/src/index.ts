@@ -1,4 +1,5 @@
 export { type CarriedModel, carriedModel } from './carry/carried-model.js';
+export { type CarriedExperts, type CarriedExpertsOptions, carriedExperts } from './carry/expert-layer.js';
 export { createReference, type Reference } from './carry/reference.js';
 export type { Leg, RowPort } from './carry/row-port.js';
 export { type CarryOptions, type CarryResult, CarrySession, errorTolerance } from './carry/session.js';

@@ -48,15 +48,13 @@ export const errorTolerance: Readonly<Record<RowFormat, number>> = {
 
 export class CarrySession {
   private readonly memories: KernelMemory[] = [];
-  private readonly reference: Reference;
+  private reference: Reference | null = null;
   private loaded: { layer: number; placement: Placement } | null = null;
 
   constructor(
     private readonly options: CarryOptions,
     private readonly pool: ShardPool,
-  ) {
-    this.reference = createReference(options.model, options.rankCount * options.tokensPerRank);
-  }
+  ) {}
 
   /**
    * Moves and computes one layer. Throws TransportError when a shard fails, and an `invariant:` error when the
@@ -64,6 +62,52 @@ export class CarrySession {
    */
   async carry(plan: DispatchPlan, step: number, layer: number): Promise<CarryResult> {
     const work = this.layOut(plan, step, layer);
+    const receivedBytes = await this.move(plan, layer, work);
+    return { ...this.compare(plan, step, layer, work), receivedBytes };
+  }
+
+  /**
+   * Moves and computes one layer for hidden states from outside, [tokens x hiddenSize] in rank order; writes what
+   * the layer gives to `out`, of the same shape. Nothing is compared: the caller has the reference. Returns the
+   * bytes that arrived. Throws as `carry` does, and RangeError when arrays and plan disagree on the tokens.
+   */
+  async carryRows(
+    plan: DispatchPlan,
+    layer: number,
+    hidden: Float32Array,
+    out: Float32Array,
+  ): Promise<number> {
+    const { hiddenSize } = this.options.model;
+    const { tokenOffsets } = plan.routing;
+    const wanted = tokenOffsets[plan.rankCount] * hiddenSize;
+    if (hidden.length !== wanted || out.length !== wanted) {
+      throw new RangeError(
+        `rows of ${hidden.length} and ${out.length} elements for a plan of [${tokenOffsets[plan.rankCount]} x ${hiddenSize}]`,
+      );
+    }
+    const rowsOfRank = (rank: number) =>
+      hidden.slice(tokenOffsets[rank] * hiddenSize, tokenOffsets[rank + 1] * hiddenSize);
+    const work = this.layOut(plan, 0, layer).map((own) => ({
+      ...own,
+      hidden: own.plans.map((p) => rowsOfRank(p.rank)),
+    }));
+    const receivedBytes = await this.move(plan, layer, work);
+    for (const { spec, layout, plans } of work) {
+      plans.forEach((p, local) => {
+        const { buffer } = this.memories[spec.shard];
+        const rows = new Float32Array(buffer, layout.output[local], p.tokenCount * hiddenSize);
+        out.set(rows, tokenOffsets[p.rank] * hiddenSize);
+      });
+    }
+    return receivedBytes;
+  }
+
+  async close(): Promise<void> {
+    await this.pool.close();
+  }
+
+  /** The phases of one layer with a barrier after each; returns the bytes that arrived. */
+  private async move(plan: DispatchPlan, layer: number, work: readonly ShardWork[]): Promise<number> {
     const run = async (method: ShardMethod) =>
       (await this.pool.callAll(work.map((args, shard) => ({ shard, method, args })))) as number[];
     if (this.loaded?.layer !== layer || this.loaded.placement !== plan.placement) {
@@ -77,11 +121,7 @@ export class CarrySession {
     if (receivedBytes !== planned) {
       throw new Error(`invariant: ${receivedBytes} bytes arrived of ${planned} planned in layer ${layer}`);
     }
-    return { ...this.compare(plan, step, layer, work), receivedBytes };
-  }
-
-  async close(): Promise<void> {
-    await this.pool.close();
+    return receivedBytes;
   }
 
   /** One ShardWork per shard; memories grow to hold the layer. */
@@ -179,6 +219,7 @@ export class CarrySession {
 
   private compare(plan: DispatchPlan, step: number, layer: number, work: readonly ShardWork[]) {
     const { model, dispatchFormat, combineFormat } = this.options;
+    this.reference ??= createReference(model, this.options.rankCount * this.options.tokensPerRank);
     const expected = this.reference.layer(plan.routing, step, layer);
     let maxAbsError = 0;
     let largest = 0;

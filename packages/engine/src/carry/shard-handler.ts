@@ -18,6 +18,8 @@ export interface ShardWork {
   readonly step: number;
   readonly layer: number;
   readonly regions: SharedRegions;
+  /** Hidden states of each of its ranks, where they come from outside. */
+  readonly hidden?: readonly Float32Array[];
 }
 
 export type ShardMethod = 'load' | 'dispatch' | 'compute' | 'combine';
@@ -35,7 +37,8 @@ export function createShardHandler(wrapPort: (port: RowPort) => RowPort = (port)
       kernel = createKernel(work.regions.memories[call.shard]);
       kernels.set(call.shard, kernel);
     }
-    const context: ShardContext = { spec: work.spec, layout: work.layout, kernel };
+    const { spec, layout, hidden } = work;
+    const context: ShardContext = { spec, layout, kernel, ...(hidden ? { hidden } : {}) };
     const port = wrapPort(sharedPort(work.regions));
     switch (call.method as ShardMethod) {
       case 'load':

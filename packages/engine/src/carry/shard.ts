@@ -14,6 +14,8 @@ export interface ShardContext {
   readonly spec: ShardSpec;
   readonly layout: ShardLayout;
   readonly kernel: Kernel;
+  /** Hidden states of each rank's tokens, [tokens x hiddenSize]; absent where they are made from the seed. */
+  readonly hidden?: readonly Float32Array[];
 }
 
 /** Fills the layer's weights: the shard's copy of the projections and shared experts, and each slot's expert. */
@@ -58,7 +60,7 @@ export function dispatchRows(
       const count = Math.min(ROWS_PER_PASS, plan.tokenCount - first);
       const out = latents + first * width * 4;
       if (model.latent) {
-        writeHidden(context, seed, first, count, layout.hiddenRows);
+        writeHidden(context, local, seed, first, count, layout.hiddenRows);
         kernel.gemmBf16({
           a: layout.hiddenRows,
           b: layout.down,
@@ -68,7 +70,7 @@ export function dispatchRows(
           n: width,
         });
       } else {
-        writeHidden(context, seed, first, count, out);
+        writeHidden(context, local, seed, first, count, out);
       }
     }
     for (let to = 0; to < spec.rankCount; to++) {
@@ -164,7 +166,7 @@ function finishRows(context: ShardContext, local: number, first: number, count: 
     );
   }
   if (sharedInnerSize === 0) return;
-  writeHidden(context, seed, first, count, layout.hiddenRows);
+  writeHidden(context, local, seed, first, count, layout.hiddenRows);
   const sizes = { rows: count, width: hiddenSize, inner: sharedInnerSize };
   runFfn(context, layout.hiddenRows, layout.sharedIn, layout.sharedOut, output, sizes, true);
 }
@@ -187,11 +189,20 @@ function runFfn(
   kernel.gemmBf16({ a: layout.innerRows, b: outWeights, c: output, m: rows, k: inner, n: width, accumulate });
 }
 
-/** Writes `count` rows of hidden states from token `first`, [count x hiddenSize], at byte offset `at`. */
-function writeHidden(context: ShardContext, seed: number, first: number, count: number, at: number): void {
+/** Writes `count` rows of one rank's hidden states from token `first`, [count x hiddenSize], at byte offset `at`. */
+function writeHidden(
+  context: ShardContext,
+  local: number,
+  seed: number,
+  first: number,
+  count: number,
+  at: number,
+): void {
   const { hiddenSize } = context.spec.model;
   const rows = new Float32Array(context.kernel.memory.buffer, at, count * hiddenSize);
-  weightsInto(rows, seed, first * hiddenSize);
+  const given = context.hidden?.[local];
+  if (given) rows.set(given.subarray(first * hiddenSize, (first + count) * hiddenSize));
+  else weightsInto(rows, seed, first * hiddenSize);
 }
 
 /** Encodes the named rows of [rows x width] at `base` into one block and delivers it. */
