@@ -1,8 +1,7 @@
 /**
- * Zip archives, as torch.save writes them: entries by name, stored or deflated, each checked against its CRC.
- * Reads the directory at the end of the file; knows nothing of paths on a disk and writes nowhere.
+ * Zip archives as torch.save writes them: entries by name, stored without compression, each checked against its
+ * CRC. Reads the directory at the end of the file; knows nothing of paths on a disk and writes nowhere.
  */
-import { crc32, inflateRawSync } from 'node:zlib';
 import { ByteReader, startsWith } from './bytes.js';
 
 const END_BYTES = 22;
@@ -82,19 +81,28 @@ function contents(reader: ByteReader, entry: Entry): Uint8Array {
   const nameBytes = reader.u16();
   reader.take(reader.u16() + nameBytes);
   const at = reader.at;
-  const stored = reader.take(entry.storedBytes);
-  const data = entry.method === 0 ? stored : inflated(stored, entry, reader);
+  if (entry.method !== 0) {
+    throw reader.fault(
+      `${entry.name}: compressed (method ${entry.method}); torch.save stores its entries`,
+      at,
+    );
+  }
+  const data = reader.take(entry.storedBytes);
   if (data.length !== entry.size || crc32(data) !== entry.checksum) {
     throw reader.fault(`${entry.name}: damaged: the checksum does not match`, at);
   }
   return data;
 }
 
-function inflated(stored: Uint8Array, entry: Entry, reader: ByteReader): Uint8Array {
-  if (entry.method !== 8) throw reader.fault(`${entry.name}: compression ${entry.method} is not read`);
-  try {
-    return inflateRawSync(stored, { maxOutputLength: Math.max(1, entry.size) });
-  } catch {
-    throw reader.fault(`${entry.name}: damaged: cannot be inflated`);
-  }
+const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte;
+  for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
+  return crc;
+});
+
+/** The checksum of zip entries (CRC-32, ISO 3309). */
+function crc32(data: Uint8Array): number {
+  let crc = 0xffffffff;
+  for (let i = 0; i < data.length; i++) crc = crcTable[(crc ^ data[i]) & 255] ^ (crc >>> 8);
+  return ~crc >>> 0;
 }

@@ -84,8 +84,11 @@ function fromJson(entry: unknown, place: string, hints: ImportHints): RoutedArra
 }
 
 function base64(text: string, place: string): Uint8Array {
-  if (!/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(text)) throw new RangeError(`${place}: not base64`);
-  return new Uint8Array(Buffer.from(text, 'base64'));
+  try {
+    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  } catch {
+    throw new RangeError(`${place}: not base64`);
+  }
 }
 
 /** Finds (dtype, shape, bytes) at the key, at the top, or in lists of these. */

@@ -18,6 +18,8 @@ export interface Leanings {
 }
 
 const SAMPLE_ELEMENTS = 2 ** 18;
+/** Kinds of tokens that a sample visits: where there are more, an even choice of them. */
+const MOST_VARIANTS = 1024;
 /** Most corrections; two are enough without topics. */
 const ROUNDS = 8;
 /** Gap, over the load plus the mean load, below which no further correction follows. */
@@ -96,16 +98,18 @@ export function offsetsForChances(
 /** Chance of each expert under `offsets`, [expertCount], from a fixed sample without counting noise. */
 function chancesOf(offsets: Float32Array, topK: number, leanings: Leanings, seed: number): Float64Array {
   const count = offsets.length;
-  const perVariant = Math.ceil(Math.min(4096, SAMPLE_ELEMENTS / count) / leanings.variantCount);
+  const tokens = Math.min(4096, SAMPLE_ELEMENTS / count);
+  const visits = Math.min(leanings.variantCount, MOST_VARIANTS);
+  const perVariant = Math.ceil(tokens / visits);
   const state = noiseState(seed, 'popularity sample');
   const base = new Float32Array(count);
   const row = new Float32Array(count);
   const ids = new Int32Array(topK + 1);
   const best = new Float64Array(topK + 1);
   const sums = new Float64Array(count);
-  for (let variant = 0; variant < leanings.variantCount; variant++) {
+  for (let visit = 0; visit < visits; visit++) {
     base.set(offsets);
-    leanings.addTo(variant, base);
+    leanings.addTo(visits < leanings.variantCount ? spreadOver(visit, leanings.variantCount) : visit, base);
     for (let token = 0; token < perVariant; token++) {
       addNoise(state, base, row, 0);
       largest(row, 0, count, topK + 1, ids, best);
@@ -119,6 +123,11 @@ function chancesOf(offsets: Float32Array, topK: number, leanings: Leanings, seed
   // They sum to topK but for the sample's error, which is common to all and does no harm when taken out.
   const total = sums.reduce((all, sum) => all + sum, 0);
   return sums.map((sum) => (sum * topK) / total);
+}
+
+/** The visit-th of evenly spread whole numbers below `count` (multiples of the golden ratio, modulo 1). */
+function spreadOver(visit: number, count: number): number {
+  return Math.floor(((visit * 0.6180339887498949) % 1) * count);
 }
 
 function sinkUnloaded(offsets: Float64Array, chances: Float64Array): void {
