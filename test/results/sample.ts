@@ -95,6 +95,7 @@ export function sampleScenario(changes: Partial<Scenario> = {}): Scenario {
     steps: 1,
     layers: 1,
     time: { network: 'bound', overlap: 'none' },
+    plan: null,
     carry: { tokensPerRank: 4, expertInnerSize: 64, workers: 2, steps: 1, rows: 'fp32', transport: 'thread' },
     ...changes,
   };
