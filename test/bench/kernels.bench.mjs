@@ -16,7 +16,10 @@ export const benchmarks = [
   {
     name: `gemm ${m} x ${k} x ${n}`,
     baseline: { name: 'plain loops', work: () => gemmNaive(a, b, out, { m, k, n }) },
-    subject: { name: 'SIMD kernel, BF16 weights', work: () => kernel.gemmBf16({ a: 0, b: bAt, c: cAt, m, k, n }) },
+    subject: {
+      name: 'SIMD kernel, BF16 weights',
+      work: () => kernel.gemmBf16({ a: 0, b: bAt, c: cAt, m, k, n }),
+    },
     runs: 9,
   },
 ];
