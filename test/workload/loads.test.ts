@@ -1,6 +1,7 @@
 import { workloadKinds } from '@epsim/workload';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { npy } from './files.js';
 import { loadsOf, small, sum } from './support.js';
 
 const { loads } = workloadKinds;
@@ -94,6 +95,25 @@ describe('tables', () => {
     ['rows of dense layers between', '[[9,1,1,1],[0,0,0,0],[1,1,9,1]]'],
   ])('are read from %s', (_name, text) => {
     expect(hottest(text)).toEqual([0, 2]);
+  });
+
+  test('are read from .npy, and a trace is sent where it belongs', () => {
+    const context = (bytes: Uint8Array) => ({
+      ...small,
+      expertCount: 4,
+      topK: 1,
+      layers: 2,
+      readFile: () => bytes,
+    });
+    const table = npy(Int32Array.of(9, 1, 1, 1, 1, 1, 9, 1), [2, 4]);
+    const counts = loadsOf(loads.create(context(table), { file: 'w.npy' }).batch(0, 1), 1);
+    expect(counts.indexOf(Math.max(...counts))).toBe(2);
+    const flat = npy(Int32Array.of(9, 1, 1, 1), [4]);
+    expect(() => loads.create(context(flat), { file: 'w.npy' })).toThrow(
+      'w.npy: [4]; a load table is [layers x experts]',
+    );
+    const trace = new TextEncoder().encode('EPTRACE1........');
+    expect(() => loads.create(context(trace), { file: 't' })).toThrow('loads: t is a trace; write trace: t');
   });
 
   test('are chosen by name among cases', () => {

@@ -4,13 +4,14 @@
  */
 import { seedFor } from '@epsim/spec';
 import { z } from 'zod';
-import { type LoadTable, parseLoadTable, tableFromJson } from './formats/load-table.js';
+import { type LoadTable, readLoadTable, tableFromJson } from './formats/load-table.js';
 import { popularityWorkload } from './scores/popularity-workload.js';
 import { noTopics, perRankSchema, topicSchema } from './scores/score-options.js';
+import { isTraceFile } from './trace/trace-file.js';
 import { checkContext, type WorkloadContext, type WorkloadKind } from './workload.js';
 
 const optionsSchema = z.strictObject({
-  file: z.string().optional().describe('the table, [layers][experts], as JSON or CSV'),
+  file: z.string().optional().describe('the table, [layers][experts], as JSON, CSV or .npy'),
   case: z.string().optional().describe('name of the case, where the file holds several'),
   table: z
     .array(z.array(z.number().min(0)))
@@ -62,7 +63,9 @@ function readTable(
   if (readFile === undefined) {
     throw new RangeError(`loads: ${file}: nothing here can read files; give the table itself`);
   }
-  return { table: parseLoadTable(new TextDecoder().decode(readFile(file)), file, caseName), name: file };
+  const bytes = readFile(file);
+  if (isTraceFile(bytes)) throw new RangeError(`loads: ${file} is a trace; write trace: ${file}`);
+  return { table: readLoadTable(bytes, file, caseName), name: file };
 }
 
 function rowOf(table: LoadTable, layer: number): Float64Array {

@@ -1,7 +1,10 @@
 /**
- * Tables of expert loads, [layers][experts], as people keep them: JSON, CSV with a row a layer, or the long CSV
- * layer_id,expert_id,count. Errors name the file and the row and column. Knows no model.
+ * Tables of expert loads, [layers][experts], as people keep them: JSON, .npy, CSV with a row a layer, or the long
+ * CSV layer_id,expert_id,count. Errors name the file and the row and column. Knows no model.
  */
+import { utf8 } from './bytes.js';
+import { isNpy, readNpy } from './npy.js';
+import { shapeText } from './tensor.js';
 
 export interface LoadTable {
   readonly layerCount: number;
@@ -18,6 +21,24 @@ export function parseLoadTable(text: string, file: string, caseName?: string): L
   const start = text.trimStart()[0];
   if (start === '[' || start === '{') return tableFromJson(parseJson(text, file), file, caseName);
   return tableFromCsv(text, file);
+}
+
+/** As `parseLoadTable`, from the bytes of a file, which may be .npy too. Steps of tables are summed. */
+export function readLoadTable(bytes: Uint8Array, file: string, caseName?: string): LoadTable {
+  if (!isNpy(bytes)) return parseLoadTable(utf8(bytes), file, caseName);
+  const { shape, values } = readNpy(bytes, file);
+  if (shape.length !== 2 && shape.length !== 3) {
+    throw new RangeError(`${file}: ${shapeText(shape)}; a load table is [layers x experts]`);
+  }
+  const [layerCount, expertCount] = shape.slice(-2);
+  const sums = new Float64Array(layerCount * expertCount);
+  for (let i = 0; i < values.length; i++) {
+    const at = i % sums.length;
+    sums[at] += checkedLoad(values[i], () => {
+      return `${file}: row ${Math.floor(at / expertCount)}, column ${at % expertCount}`;
+    });
+  }
+  return { layerCount, expertCount, values: sums };
 }
 
 /** A table from parsed JSON: rows, { weight: rows } and the like, or a list of named cases. */
