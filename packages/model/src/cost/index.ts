@@ -6,6 +6,14 @@ export {
   projectionWork,
   visiblePairs,
 } from './attention-work.js';
+export {
+  type BlockCost,
+  blockCosts,
+  type ContextCost,
+  contextCosts,
+  mixerName,
+  withSoftmaxEverywhere,
+} from './block-costs.js';
 export { type DensePart, denseLayerParts, denseLayerWork, elementWork, matrixWork } from './dense-parts.js';
 export type {
   ComputeFormat,
