@@ -63,6 +63,7 @@ export class Simulation {
         expertCount: model.moe.expertCount,
         topK: model.moe.topK,
         layers,
+        modelName: model.name,
         ...(options.readFile ? { readFile: options.readFile } : {}),
       },
       workload.options,
