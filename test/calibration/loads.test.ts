@@ -1,4 +1,5 @@
-import { balancedLoads, loadsOf, powerLawLoads } from '@epsim/calibration';
+import { type BenchmarkShape, balancedLoads, loadsOf, powerLawLoads } from '@epsim/calibration';
+import { randomSource } from '@epsim/spec';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
@@ -18,7 +19,61 @@ const anyShape = fc
 
 const sum = (loads: Int32Array): number => loads.reduce((all, rows) => all + rows, 0);
 
+/** The same loads with every left over unit dealt out by itself: rank after rank, to the least loaded expert. */
+function naivePowerLaw(shape: BenchmarkShape, alpha: number, seed: number): Int32Array {
+  const { tokens, expertCount, topK, ranks } = shape;
+  const choices = tokens * topK;
+  const [low, high] = choices > expertCount ? [1, 0.8 * tokens] : [0.01, 2];
+  const random = randomSource(seed, 'power-law-loads', tokens, expertCount, ranks);
+  const from = low ** (1 - alpha);
+  const shares = Array.from(
+    { length: expertCount },
+    () => ((high ** (1 - alpha) - from) * random.uniform() + from) ** (1 / (1 - alpha)),
+  );
+  const total = shares.reduce((all, share) => all + share, 0);
+  const wanted = shares.map((share) => Math.round((share / total) * choices));
+  const loads = wanted.map((rows) => Math.min(rows, tokens));
+  const perRank = expertCount / ranks;
+  const deal = (count: number, step: 1 | -1): void => {
+    for (let left = count, idle = 0, rank = 0; left > 0 && idle < ranks; rank = (rank + 1) % ranks) {
+      const own = Array.from({ length: perRank }, (_, i) => rank * perRank + i);
+      const open = own.filter((e) => (step === 1 ? (loads[e] as number) < tokens : (loads[e] as number) > 0));
+      idle = open.length === 0 ? idle + 1 : 0;
+      if (open.length === 0) continue;
+      const chosen = open.reduce((best, e) =>
+        step * ((loads[e] as number) - (loads[best] as number)) < 0 ? e : best,
+      );
+      loads[chosen] = (loads[chosen] as number) + step;
+      left--;
+    }
+  };
+  deal(
+    wanted.reduce((all, rows) => all + Math.max(0, rows - tokens), 0),
+    1,
+  );
+  const rest = choices - loads.reduce((all, rows) => all + rows, 0);
+  deal(Math.abs(rest), rest > 0 ? 1 : -1);
+  const groups = Array.from({ length: ranks }, (_, rank) =>
+    loads.slice(rank * perRank, (rank + 1) * perRank),
+  );
+  const sums = groups.map((group) => group.reduce((all, rows) => all + rows, 0));
+  return Int32Array.from(groups[sums.indexOf(Math.max(...sums))] as number[]);
+}
+
 describe('loads of published benchmarks', () => {
+  test('dealing out whole levels at a time gives what dealing out one by one gives', () => {
+    fc.assert(
+      fc.property(
+        anyShape,
+        fc.double({ min: 1.01, max: 2, noNaN: true }),
+        fc.nat(99),
+        (shape, alpha, seed) => {
+          expect(powerLawLoads(shape, alpha, seed)).toEqual(naivePowerLaw(shape, alpha, seed));
+        },
+      ),
+    );
+  });
+
   test('the busiest rank has at least its share, and no expert more rows than tokens', () => {
     fc.assert(
       fc.property(

@@ -144,7 +144,7 @@ describe('outputs of other tools', () => {
     expect(reading?.experiments.map((one) => one.measured)).toEqual([151_200, 447_700]);
     expect(reading?.experiments[0]).toMatchObject({
       profile: 'h100/nccl-alltoall',
-      groups: ['ranks 2', '2^25 bytes'],
+      groups: ['ranks 2', 'bytes 33554432'],
     });
   });
 

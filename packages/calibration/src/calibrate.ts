@@ -3,7 +3,7 @@
  * The one idea: the number that a profile promises is its error on rows of a degree that the fit did not see.
  */
 import type { CsvTable } from './csv.js';
-import { type Experiment, recordOf, type TableReading, type TimeModel } from './experiment.js';
+import { type Experiment, rangeOf, recordOf, type TableReading, type TimeModel } from './experiment.js';
 import { type FitOptions, fitParameters } from './fit.js';
 import { measurementsIn } from './measurements.js';
 import { relativeValues } from './profiles/shipped.js';
@@ -16,6 +16,8 @@ export interface FittedProfile {
   readonly summary: string;
   readonly parameters: Readonly<Record<string, number>>;
   readonly rows: number;
+  /** What the rows span: ranks, tokens and the like, smallest and largest. */
+  readonly range: Readonly<Record<string, readonly [number, number]>>;
   readonly medianError: number | null;
   readonly p90Error: number | null;
   /** Median error of rows whose group was left out of the fit; null when there is only one group. */
@@ -74,8 +76,8 @@ export function leaveGroupOutErrors(
     const left = experiments.filter((experiment) => experiment.groups[kind] === group);
     errors.push(...errorsOf(left, fitParameters(model, rest, { ...options, start })));
   }
-  const name = [...groups][0] as string;
-  return { errors, groupedBy: name.startsWith('2^') ? 'bytes' : (name.split(' ')[0] as string) };
+  const [name = ''] = ([...groups][0] as string).split(' ');
+  return { errors, groupedBy: name };
 }
 
 /** Rows that a fit looks at; thousands more would not move it. */
@@ -95,6 +97,7 @@ function fitProfile(profile: string, experiments: readonly Experiment[], source:
     summary: model.summary,
     parameters: recordOf(model, values),
     rows,
+    range: rangeOf(experiments),
     medianError,
     p90Error,
     leaveGroupOutMedianError: leftOut === null ? null : median(leftOut.errors.map(Math.abs)),

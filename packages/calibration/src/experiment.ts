@@ -69,6 +69,21 @@ export function recordOf(model: TimeModel, values: readonly number[]): Record<st
   return Object.fromEntries(model.parameters.map((parameter, i) => [parameter.name, values[i] as number]));
 }
 
+/** Smallest and largest number of each kind of group: { ep: [8, 32], tokens: [1, 1024] }. */
+export function rangeOf(experiments: readonly Experiment[]): Record<string, readonly [number, number]> {
+  const range: Record<string, readonly [number, number]> = {};
+  for (const { groups } of experiments) {
+    for (const group of groups) {
+      const [, kind = '', text = ''] = /^(\S+) (\S+)$/.exec(group) ?? [];
+      const value = Number(text);
+      if (kind === '' || Number.isNaN(value)) continue;
+      const [low, high] = range[kind] ?? [value, value];
+      range[kind] = [Math.min(low, value), Math.max(high, value)];
+    }
+  }
+  return range;
+}
+
 /** A function that keeps its last result: for work that is the same for every row of a table. */
 export function rememberLast<In extends object, Out>(make: (input: In) => Out): (input: In) => Out {
   let last: { input: In; output: Out } | null = null;

@@ -39,23 +39,44 @@ function powerLawDraw(u: number, alpha: number, low: number, high: number): numb
   return ((high ** (1 - alpha) - from) * u + from) ** (1 / (1 - alpha));
 }
 
-/** Deals `count` units out, a rank at a time, to its least loaded expert, or takes them from its most loaded. */
+/**
+ * Adds `units` to one rank's experts, each to the least loaded that is below `most`, or takes them from the most
+ * loaded above 0 for step -1. Whole levels at a time: what one by one would give. Returns what found no place.
+ */
+function fill(loads: Int32Array, units: number, step: 1 | -1, most: number): number {
+  const limit = step === 1 ? most : 0;
+  const order = [...loads.keys()].sort((a, b) => step * (loads[a] - loads[b]) || a - b);
+  let left = units;
+  let width = 0;
+  while (left > 0) {
+    const level = step * loads[order[0]];
+    while (width < order.length && step * loads[order[width]] === level) width++;
+    const next = width < order.length ? step * loads[order[width]] : limit;
+    const gap = Math.min(next, limit) - level;
+    if (gap <= 0) return left;
+    const rise = Math.min(gap, Math.floor(left / width));
+    for (let i = 0; i < width; i++) loads[order[i]] += step * rise;
+    left -= rise * width;
+    if (rise === gap) continue;
+    const first = order.slice(0, width).sort((x, y) => x - y);
+    for (const expert of first.slice(0, left)) loads[expert] += step;
+    return 0;
+  }
+  return left;
+}
+
+/** Deals `count` units out to the ranks in turn, each to its least (or from its most) loaded expert. */
 function dealOut(loads: Int32Array, ranks: number, count: number, step: 1 | -1, most: number): void {
   const perRank = Math.floor(loads.length / ranks);
   let left = count;
-  let progress = true;
-  while (left > 0 && progress) {
-    progress = false;
-    for (let rank = 0; rank < ranks && left > 0; rank++) {
-      let chosen = -1;
-      for (let expert = rank * perRank; expert < (rank + 1) * perRank; expert++) {
-        if (step === 1 ? loads[expert] >= most : loads[expert] <= 0) continue;
-        if (chosen < 0 || step * (loads[expert] - loads[chosen]) < 0) chosen = expert;
-      }
-      if (chosen < 0) continue;
-      loads[chosen] += step;
-      left--;
-      progress = true;
+  for (let before = Number.POSITIVE_INFINITY; left > 0 && left < before; ) {
+    before = left;
+    const share = Math.floor(left / ranks);
+    const further = left % ranks;
+    for (let rank = 0; rank < ranks; rank++) {
+      const units = share + (rank < further ? 1 : 0);
+      const part = loads.subarray(rank * perRank, (rank + 1) * perRank);
+      left -= units - fill(part, units, step, most);
     }
   }
 }

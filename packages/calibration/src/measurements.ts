@@ -23,5 +23,5 @@ export function measurementsIn(file: MeasurementFile): Measurements {
   const foreign = Object.values<ForeignReader>(foreignReaders).find((reader) => reader.matches(file.text));
   const table = foreign === undefined ? parseCsv(file.text) : foreign.toTable(file.text, file.name);
   const reader = readerFor(file.name, table);
-  return { reading: reader === null ? null : reader.read(table), table };
+  return { reading: reader === null ? null : reader.read(table, file.name), table };
 }

@@ -40,3 +40,8 @@ export function systemFigures(name: string): SystemFigures | null {
   }
   return null;
 }
+
+/** Letters that a system's name starts with: h for H100, gb for GB200. */
+export function deviceGeneration(system: string): string {
+  return /^[a-z]+/.exec(system.toLowerCase())?.[0] ?? '';
+}

@@ -34,7 +34,8 @@ export interface LinkParameters {
   readonly overlapExponent: number;
 }
 
-const NEUTRAL: LinkParameters = {
+/** A link that costs nothing beside its bytes at nominal rates. */
+export const NEUTRAL_LINK: LinkParameters = {
   startNs: 0,
   perMessageNs: 0,
   upFraction: 1,
@@ -105,7 +106,7 @@ export const collectiveModel: TimeModel = {
 
 /** Link numbers with a model's values in them; what the model lacks has no effect. */
 export function linkMaker(timeModel: TimeModel): (values: readonly number[]) => LinkParameters {
-  return rememberLast((values: readonly number[]) => ({ ...NEUTRAL, ...recordOf(timeModel, values) }));
+  return rememberLast((values: readonly number[]) => ({ ...NEUTRAL_LINK, ...recordOf(timeModel, values) }));
 }
 
 /** Nanoseconds of one exchange. A rank that sends nothing still pays the start. */

@@ -4,6 +4,7 @@
  */
 import { type DenseKernel, type DeviceProfile, deviceProfiles, type ExpertKernel } from '@epsim/model';
 import { type TimeModel, valuesFor } from '../experiment.js';
+import { deviceGeneration } from '../systems.js';
 import { linkProfiles } from './link-profile-data.js';
 
 export interface ShippedValues {
@@ -24,7 +25,8 @@ function numbersOf(kernel: ExpertKernel | DenseKernel, startShare = 1): Readonly
 
 /** Every shipped profile by "system/kernel". */
 function allShipped(): ReadonlyMap<string, Readonly<Record<string, number>>> {
-  const all = new Map<string, Readonly<Record<string, number>>>(Object.entries(linkProfiles));
+  const all = new Map<string, Readonly<Record<string, number>>>();
+  for (const [name, profile] of Object.entries(linkProfiles)) all.set(name, profile.parameters);
   for (const profile of Object.values(devices)) {
     const share = profile.kernel === 'deepgemm-fp8' ? 0.5 : 1;
     all.set(`${profile.device}/${profile.kernel}`, numbersOf(profile.experts, share));
@@ -38,11 +40,6 @@ function allShipped(): ReadonlyMap<string, Readonly<Record<string, number>>> {
 }
 
 const shipped = allShipped();
-
-/** Letters that a system's name starts with: its generation. */
-function generation(system: string): string {
-  return /^[a-z]+/.exec(system)?.[0] ?? system;
-}
 
 /**
  * Values for a profile in the order of the model's parameters; null when no system has the kernel.
@@ -59,8 +56,8 @@ export function relativeValues(profile: string, model: TimeModel): ShippedValues
   const [system = '', kernel = ''] = profile.split('/');
   const relatives = [...shipped.keys()].filter((key) => key.endsWith(`/${kernel}`) && key !== profile);
   const nearest =
-    relatives.find((key) => generation(key) === generation(system)) ??
-    relatives.find((key) => generation(key).endsWith(generation(system).slice(-1))) ??
+    relatives.find((key) => deviceGeneration(key) === deviceGeneration(system)) ??
+    relatives.find((key) => deviceGeneration(key).endsWith(deviceGeneration(system).slice(-1))) ??
     relatives[0];
   if (nearest === undefined) return null;
   return { values: valuesFor(model, shipped.get(nearest) ?? {}), borrowedFrom: nearest };

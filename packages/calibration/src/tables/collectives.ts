@@ -37,7 +37,7 @@ export function collectiveExperiment(
   return {
     profile: `${figures.system}/nccl-${known.name}`,
     model: collectiveModel,
-    groups: [`ranks ${ranks}`, `2^${Math.round(Math.log2(Math.max(1, bytes)))} bytes`],
+    groups: [`ranks ${ranks}`, `bytes ${2 ** Math.round(Math.log2(Math.max(1, bytes)))}`],
     label: `${known.name} ${figures.system} ranks ${ranks} bytes ${bytes}`,
     measured: measuredNs,
     predict: (values) => exchangeNs(exchange, figures, linkOf(values)),

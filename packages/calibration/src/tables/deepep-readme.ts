@@ -7,9 +7,9 @@ import { type CsvRow, type CsvTable, numberIn } from '../csv.js';
 import { type Experiment, ReadingBuilder, type TableReading } from '../experiment.js';
 import { linkMaker, throughputModel } from '../models/link-model.js';
 import { distinctGroups } from '../occupancy.js';
-import { type SystemFigures, systemFigures } from '../systems.js';
+import type { SystemFigures } from '../systems.js';
 import { copyBytes, lowLatencyExperiment } from './low-latency.js';
-import type { TableReader } from './reader.js';
+import { systemOf, type TableReader } from './reader.js';
 
 const linkOf = linkMaker(throughputModel);
 
@@ -73,11 +73,11 @@ function experimentOf(
   };
 }
 
-function read(table: CsvTable): TableReading {
+function read(table: CsvTable, fileName: string): TableReading {
   const building = new ReadingBuilder();
   building.skip('wrong number of cells', 2 * table.broken.length);
   for (const row of table.rows) {
-    const figures = systemFigures(row.cells.system ?? SYSTEM);
+    const figures = systemOf(row, fileName, SYSTEM);
     if (figures === null) {
       building.skip(`no figures for system ${row.cells.system}`, 2);
       continue;

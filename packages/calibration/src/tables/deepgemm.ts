@@ -6,19 +6,21 @@ import type { Work } from '@epsim/model';
 import { type CsvTable, numbersIn } from '../csv.js';
 import { ReadingBuilder, type TableReading } from '../experiment.js';
 import { rooflineModel, rooflineModelNs } from '../models/roofline-model.js';
-import { systemFigures } from '../systems.js';
-import type { TableReader } from './reader.js';
+import { systemOf, type TableReader } from './reader.js';
 
 const SYSTEM = 'h800';
 /** FP8 in, BF16 out. */
 const OUT_BYTES = 2;
 
-function read(table: CsvTable): TableReading {
+function read(table: CsvTable, fileName: string): TableReading {
   const building = new ReadingBuilder();
   building.skip('wrong number of cells', table.broken.length);
-  const figures = systemFigures(SYSTEM);
-  if (figures === null) throw new Error(`invariant: no preset for ${SYSTEM}`);
   for (const row of table.rows) {
+    const figures = systemOf(row, fileName, SYSTEM);
+    if (figures === null) {
+      building.skip(`no figures for system ${row.cells.system}`);
+      continue;
+    }
     const sizes = numbersIn(row, ['groups', 'm', 'n', 'k', 'tflops']);
     if (sizes === null) {
       building.skip('a number is missing');
@@ -31,7 +33,7 @@ function read(table: CsvTable): TableReading {
       kernels: 1,
     };
     building.experiments.push({
-      profile: `${SYSTEM}/dense-fp8`,
+      profile: `${figures.system}/dense-fp8`,
       model: rooflineModel,
       groups: [`m ${m}`],
       label: `${row.cells.layout} ${groups} x ${m} x ${n} x ${k}`,

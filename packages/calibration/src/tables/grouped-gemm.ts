@@ -5,8 +5,7 @@ import { type ExpertSizes, kernelTemplates } from '@epsim/model';
 import { type CsvTable, numberIn, numbersIn } from '../csv.js';
 import { ReadingBuilder, type TableReading } from '../experiment.js';
 import { groupedModel, kernelMaker, meanExpertNs } from '../models/expert-models.js';
-import { systemFigures } from '../systems.js';
-import type { TableReader } from './reader.js';
+import { systemOf, type TableReader } from './reader.js';
 
 const SYSTEM = 'h800';
 
@@ -17,12 +16,15 @@ export function productSizes(n: number, k: number): ExpertSizes {
   return { weightBytes: n * k * (1 + 4 / 16_384), flopsPerRow: 2 * n * k, rowElements: 0 };
 }
 
-function read(table: CsvTable): TableReading {
+function read(table: CsvTable, fileName: string): TableReading {
   const building = new ReadingBuilder();
   building.skip('wrong number of cells', table.broken.length);
-  const figures = systemFigures(SYSTEM);
-  if (figures === null) throw new Error(`invariant: no preset for ${SYSTEM}`);
   for (const row of table.rows) {
+    const figures = systemOf(row, fileName, SYSTEM);
+    if (figures === null) {
+      building.skip(`no figures for system ${row.cells.system}`, 2);
+      continue;
+    }
     const shape = numbersIn(row, ['local_experts', 'tokens_per_expert', 'hidden', 'inter']);
     if (shape === null) {
       building.skip('a number is missing', 2);
@@ -43,7 +45,7 @@ function read(table: CsvTable): TableReading {
         continue;
       }
       building.experiments.push({
-        profile: `${SYSTEM}/deepgemm-fp8`,
+        profile: `${figures.system}/deepgemm-fp8`,
         model: groupedModel,
         groups: [`ep ${row.cells.ep}`],
         label: `${row.cells.phase} ep ${row.cells.ep} rows ${shape.tokens_per_expert} ${product}`,

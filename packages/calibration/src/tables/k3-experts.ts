@@ -9,8 +9,7 @@ import { ReadingBuilder, type TableReading } from '../experiment.js';
 import { loadsOf } from '../loads.js';
 import { expertModel, histogramOf, kernelMaker, meanExpertNs } from '../models/expert-models.js';
 import { type KernelFamily, kernelFamilies } from '../profiles/kernel-families.js';
-import { systemFigures } from '../systems.js';
-import type { TableReader } from './reader.js';
+import { systemOf, type TableReader } from './reader.js';
 
 /** Draws of a random load that a prediction averages over. */
 const DRAWS = 2;
@@ -85,15 +84,15 @@ function inputsOf(row: CsvRow, cache: LoadCache): RowInputs | string {
   return { family, sizes, loads, kernelOf: makers.get(family.name) as RowInputs['kernelOf'] };
 }
 
-function read(table: CsvTable, defaultSystem: string): TableReading {
+function read(table: CsvTable, fileName: string): TableReading {
   const building = new ReadingBuilder();
   building.skip('wrong number of cells', table.broken.length);
   const cache: LoadCache = new Map();
   for (const row of table.rows) {
-    const figures = systemFigures(row.cells.system ?? defaultSystem);
+    const figures = systemOf(row, fileName, '');
     const measuredUs = numberIn(row, 'latency_us');
     if (figures === null) {
-      building.skip(`no figures for system ${row.cells.system ?? defaultSystem}`);
+      building.skip(`no figures for system ${row.cells.system ?? fileName}`);
       continue;
     }
     if (measuredUs === null || measuredUs <= 0) {
@@ -119,10 +118,8 @@ function read(table: CsvTable, defaultSystem: string): TableReading {
   return building.done();
 }
 
-export function k3ExpertsOn(system: string): TableReader {
-  return {
-    summary: `expert kernels of one rank on ${system}`,
-    columns: ['kernel', 'dtype', 'moe_tp', 'moe_ep', 'distribution', 'num_tokens', 'latency_us'],
-    read: (table) => read(table, system),
-  };
-}
+export const k3Experts: TableReader = {
+  summary: 'expert kernels of one rank at the shape of Kimi K3, or at the shape that columns state',
+  columns: ['kernel', 'dtype', 'moe_tp', 'moe_ep', 'distribution', 'num_tokens', 'latency_us'],
+  read,
+};

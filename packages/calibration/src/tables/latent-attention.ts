@@ -2,23 +2,25 @@
  * Latent attention proper on H800: decode in the latent, prefill with expanded keys and values.
  */
 import { coreWork } from '@epsim/model';
-import { type AttentionShape, modelPresets } from '@epsim/spec';
+import { modelPresets } from '@epsim/spec';
 import { type CsvTable, numbersIn } from '../csv.js';
 import { ReadingBuilder, type TableReading } from '../experiment.js';
 import { rooflineModel, rooflineModelNs } from '../models/roofline-model.js';
-import { systemFigures } from '../systems.js';
-import type { TableReader } from './reader.js';
+import { systemOf, type TableReader } from './reader.js';
 
 const SYSTEM = 'h800';
 
-function read(table: CsvTable): TableReading {
+function read(table: CsvTable, fileName: string): TableReading {
   const building = new ReadingBuilder();
   building.skip('wrong number of cells', table.broken.length);
-  const figures = systemFigures(SYSTEM);
-  const attention: AttentionShape | null | undefined = modelPresets['deepseek-v3'].layers[0]?.attention;
-  if (figures === null || !attention)
-    throw new Error('invariant: presets for h800 and deepseek-v3 are missing');
+  const attention = modelPresets['deepseek-v3'].layers[0]?.attention;
+  if (!attention) throw new Error('invariant: the deepseek-v3 preset has no attention');
   for (const row of table.rows) {
+    const figures = systemOf(row, fileName, SYSTEM);
+    if (figures === null) {
+      building.skip(`no figures for system ${row.cells.system}`);
+      continue;
+    }
     const sizes = numbersIn(row, ['batch', 'kv_len', 'us']);
     const { phase } = row.cells;
     if (sizes === null || (phase !== 'decode' && phase !== 'prefill')) {
@@ -31,7 +33,7 @@ function read(table: CsvTable): TableReading {
       contextTokens: sizes.kv_len,
     });
     building.experiments.push({
-      profile: `${SYSTEM}/latent-attention`,
+      profile: `${figures.system}/latent-attention`,
       model: rooflineModel,
       groups: [`batch ${sizes.batch}`],
       label: `${phase} batch ${sizes.batch} context ${sizes.kv_len}`,

@@ -4,8 +4,7 @@
 import { type CsvTable, numberIn, numbersIn } from '../csv.js';
 import { ReadingBuilder, type TableReading } from '../experiment.js';
 import { exchangeNs, linkMaker, oneSidedModel } from '../models/link-model.js';
-import { systemFigures } from '../systems.js';
-import type { TableReader } from './reader.js';
+import { systemOf, type TableReader } from './reader.js';
 
 const linkOf = linkMaker(oneSidedModel);
 
@@ -13,12 +12,15 @@ const SYSTEM = 'gb200';
 const TOP_K = 8;
 const ROW_BYTES = 2 * 7168;
 
-function read(table: CsvTable): TableReading {
+function read(table: CsvTable, fileName: string): TableReading {
   const building = new ReadingBuilder();
   building.skip('wrong number of cells', 2 * table.broken.length);
-  const figures = systemFigures(SYSTEM);
-  if (figures === null) throw new Error(`invariant: no preset for ${SYSTEM}`);
   for (const row of table.rows) {
+    const figures = systemOf(row, fileName, SYSTEM);
+    if (figures === null) {
+      building.skip(`no figures for system ${row.cells.system}`, 2);
+      continue;
+    }
     const sizes = numbersIn(row, ['ep', 'batch_per_rank']);
     if (sizes === null) {
       building.skip('a number is missing', 2);
@@ -34,7 +36,7 @@ function read(table: CsvTable): TableReading {
         continue;
       }
       building.experiments.push({
-        profile: `${SYSTEM}/one-sided-${phase}`,
+        profile: `${figures.system}/one-sided-${phase}`,
         model: oneSidedModel,
         groups: [`ep ${ep}`, `tokens ${batch}`],
         label: `${phase} ep ${ep} tokens ${batch}`,

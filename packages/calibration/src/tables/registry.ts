@@ -7,7 +7,7 @@ import { collectives } from './collectives.js';
 import { deepEpReadme } from './deepep-readme.js';
 import { deepGemm } from './deepgemm.js';
 import { groupedGemm } from './grouped-gemm.js';
-import { k3ExpertsOn } from './k3-experts.js';
+import { k3Experts } from './k3-experts.js';
 import { latentAttention } from './latent-attention.js';
 import { lowLatency } from './low-latency.js';
 import { oneSided } from './one-sided.js';
@@ -19,19 +19,14 @@ export const tableReaders = {
   'deepep_v1_h800.csv': deepEpReadme,
   'nvlink_onesided_gb200.csv': oneSided,
   'nccl_collectives.csv': collectives,
-  'k3_experts_b200_sxm.csv': k3ExpertsOn('b200'),
-  'k3_experts_h200_sxm.csv': k3ExpertsOn('h200'),
-  'k3_experts_gb200.csv': k3ExpertsOn('gb200'),
+  'k3_experts_b200_sxm.csv': k3Experts,
+  'k3_experts_h200_sxm.csv': k3Experts,
+  'k3_experts_gb200.csv': k3Experts,
   'k3_routed_layer_b200_ep8.csv': routedLayer,
   'dsv3_grouped_gemm_h800.csv': groupedGemm,
   'deepgemm_h800.csv': deepGemm,
   'mla_h800.csv': latentAttention,
 } as const satisfies Record<string, TableReader>;
-
-/** The system in a name such as k3_experts_gb300.csv, for a table that is known by its columns only. */
-function expertsNamedBy(fileName: string): TableReader {
-  return k3ExpertsOn(fileName.replace(/\.[^.]*$/, ''));
-}
 
 /** The reader of a file, by its name or else by its columns; null when neither is known. */
 export function readerFor(fileName: string, table: CsvTable): TableReader | null {
@@ -40,7 +35,5 @@ export function readerFor(fileName: string, table: CsvTable): TableReader | null
   const base = fileName.split(/[\\/]/).at(-1) as string;
   const named: TableReader | undefined = (tableReaders as Record<string, TableReader>)[base];
   if (named !== undefined && has(named)) return named;
-  const found = Object.values<TableReader>(tableReaders).find(has);
-  if (found === undefined) return null;
-  return found.columns.includes('moe_ep') ? expertsNamedBy(base) : found;
+  return Object.values<TableReader>(tableReaders).find(has) ?? null;
 }

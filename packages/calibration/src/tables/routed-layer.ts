@@ -8,26 +8,33 @@ import { type CsvTable, numberIn } from '../csv.js';
 import { ReadingBuilder, type TableReading } from '../experiment.js';
 import { loadsOf } from '../loads.js';
 import { groupedModel, histogramOf, kernelMaker, meanExpertNs } from '../models/expert-models.js';
-import { systemFigures } from '../systems.js';
-import type { TableReader } from './reader.js';
+import { systemOf, type TableReader } from './reader.js';
 
 const SYSTEM = 'b200';
 const RANKS = 8;
 const DRAWS = 4;
 
+/** The degree in a name such as k3_routed_layer_b200_ep8.csv. */
+function ranksNamedBy(fileName: string): number {
+  return Number(/ep(\d+)/.exec(fileName)?.[1] ?? RANKS);
+}
+
 const kernelOf = kernelMaker(kernelTemplates['fused-w4a8'], groupedModel);
 
-function read(table: CsvTable): TableReading {
+function read(table: CsvTable, fileName: string): TableReading {
   const building = new ReadingBuilder();
   building.skip('wrong number of cells', table.broken.length);
-  const figures = systemFigures(SYSTEM);
-  if (figures === null) throw new Error(`invariant: no preset for ${SYSTEM}`);
   const { moe } = modelPresets['kimi-k3'];
   const sizes = expertSizes(moe, precisions.mxfp4);
   const laws = table.columns.filter((column) => column.endsWith('_us'));
   for (const row of table.rows) {
+    const figures = systemOf(row, fileName, SYSTEM);
+    if (figures === null) {
+      building.skip(`no figures for system ${row.cells.system}`, laws.length);
+      continue;
+    }
     const tokens = numberIn(row, 'tokens_per_rank');
-    const ranks = numberIn(row, 'ep') ?? RANKS;
+    const ranks = numberIn(row, 'ep') ?? ranksNamedBy(fileName);
     for (const column of laws) {
       const measuredUs = numberIn(row, column);
       const law = column.slice(0, -'_us'.length);
@@ -41,9 +48,9 @@ function read(table: CsvTable): TableReading {
       }
       const histograms = loads.map(histogramOf);
       building.experiments.push({
-        profile: `${SYSTEM}/fused-w4a8`,
+        profile: `${figures.system}/fused-w4a8`,
         model: groupedModel,
-        groups: [`tokens ${tokens}`],
+        groups: [`ep ${ranks}`, `tokens ${tokens}`],
         label: `${row.cells.phase ?? ''} tokens ${tokens} ${law}`.trim(),
         measured: 1000 * measuredUs,
         predict: (values) => meanExpertNs(histograms, sizes, figures.device, kernelOf(values)),

@@ -1,0 +1,47 @@
+/**
+ * The fitted numbers of an exchange kernel, as a network model needs them.
+ * The one idea: achieved fractions replace those of the links, and the fixed part is told apart from the bytes,
+ * so that whoever times uneven pairs adds it once.
+ */
+
+import { type LinkParameters, NEUTRAL_LINK } from '../models/link-model.js';
+import { deviceGeneration, systemFigures } from '../systems.js';
+import type { LinkProfile } from './link-profile.js';
+import { linkProfiles } from './link-profile-data.js';
+
+export type ExchangeKernel = 'low-latency' | 'normal' | 'one-sided';
+
+export interface LinkCosts {
+  readonly profile: string;
+  readonly link: LinkParameters;
+  readonly provenance: 'fitted' | 'derived';
+  readonly source: string;
+  /** Error of rows left out of the fit; twice that on a system that nobody measured. */
+  readonly relErrorBar: number;
+}
+
+/**
+ * Costs of one direction of an exchange on the devices of a cluster, by the device's name; those of a relative
+ * where this system was not measured, null where no system was.
+ */
+export function linkCosts(
+  deviceName: string,
+  kernel: ExchangeKernel,
+  phase: 'dispatch' | 'combine',
+): LinkCosts | null {
+  const system = systemFigures(deviceName)?.system ?? deviceName.toLowerCase();
+  const suffix = `/${kernel}-${phase}`;
+  const names = Object.keys(linkProfiles).filter((name) => name.endsWith(suffix));
+  const own = names.find((name) => name === `${system}${suffix}`);
+  const relative = names.find((name) => deviceGeneration(name) === deviceGeneration(system)) ?? names[0];
+  const profile = own ?? relative;
+  if (profile === undefined) return null;
+  const { parameters, source, leaveOutError } = linkProfiles[profile] as LinkProfile;
+  return {
+    profile,
+    link: { ...NEUTRAL_LINK, ...parameters },
+    provenance: own === undefined ? 'derived' : 'fitted',
+    source: own === undefined ? `fractions of ${profile}: ${source}` : source,
+    relErrorBar: own === undefined ? 2 * leaveOutError : leaveOutError,
+  };
+}
