@@ -16,6 +16,7 @@ export interface RowPort {
 
 /** Where the blocks of a layer land when all shards share their memories. */
 export interface SharedRegions {
+  readonly kind: 'shared';
   readonly memories: readonly KernelMemory[];
   readonly shardOfRank: Int32Array;
   /** Start of each rank's receive and reply regions in its shard's memory, [rankCount]. */

@@ -1,17 +1,17 @@
 /**
- * Carries dispatch plans: lays out the shards, drives them through a layer's phases with a barrier after each,
- * and compares what comes out with the single-process reference.
+ * Carries dispatch plans: lays out the shards of a layer, has a fabric move and compute it, and compares what comes
+ * out with the single-process reference.
  */
-import type { DispatchPlan, Placement } from '@epsim/spec';
-import { createMemory, type KernelMemory, type RowFormat, rowBytes } from '@epsim/tensor';
+import type { DispatchPlan } from '@epsim/spec';
+import { type RowFormat, rowBytes } from '@epsim/tensor';
 import type { ShardPool } from '@epsim/transport';
 import { slotsByExpert } from '../plan/choose-slots.js';
 import type { CarriedModel } from './carried-model.js';
+import type { CarriedLayer, LayerWork, ShardFabric, ShardPart } from './fabric.js';
+import { localFabric } from './local-fabric.js';
 import { type RankPlan, rankPlans } from './rank-plan.js';
 import { createReference, type Reference } from './reference.js';
-import type { SharedRegions } from './row-port.js';
-import type { ShardMethod, ShardWork } from './shard-handler.js';
-import { type RankRows, type ShardLayout, type ShardSpec, shardLayout } from './shard-layout.js';
+import { type RankRows, type ShardSpec, shardLayout } from './shard-layout.js';
 
 export interface CarryOptions {
   readonly model: CarriedModel;
@@ -47,23 +47,24 @@ export const errorTolerance: Readonly<Record<RowFormat, number>> = {
 };
 
 export class CarrySession {
-  private readonly memories: KernelMemory[] = [];
+  private readonly fabric: ShardFabric;
   private reference: Reference | null = null;
-  private loaded: { layer: number; placement: Placement } | null = null;
 
+  /** Shards are reached through a fabric, or through a pool of those that share memory with the session. */
   constructor(
     private readonly options: CarryOptions,
-    private readonly pool: ShardPool,
-  ) {}
+    reach: ShardFabric | ShardPool,
+  ) {
+    this.fabric = 'callAll' in reach ? localFabric(reach) : reach;
+  }
 
   /**
    * Moves and computes one layer. Throws TransportError when a shard fails, and an `invariant:` error when the
    * bytes that arrived are not the plan's or the result is not the reference's.
    */
   async carry(plan: DispatchPlan, step: number, layer: number): Promise<CarryResult> {
-    const work = this.layOut(plan, step, layer);
-    const receivedBytes = await this.move(plan, layer, work);
-    return { ...this.compare(plan, step, layer, work), receivedBytes };
+    const carried = await this.move(plan, this.layOut(plan, step, layer));
+    return { ...this.compare(plan, step, layer, carried), receivedBytes: carried.receivedBytes };
   }
 
   /**
@@ -87,84 +88,64 @@ export class CarrySession {
     }
     const rowsOfRank = (rank: number) =>
       hidden.slice(tokenOffsets[rank] * hiddenSize, tokenOffsets[rank + 1] * hiddenSize);
-    const work = this.layOut(plan, 0, layer).map((own) => ({
-      ...own,
-      hidden: own.plans.map((p) => rowsOfRank(p.rank)),
-    }));
-    const receivedBytes = await this.move(plan, layer, work);
-    for (const { spec, layout, plans } of work) {
-      plans.forEach((p, local) => {
-        const { buffer } = this.memories[spec.shard];
-        const rows = new Float32Array(buffer, layout.output[local], p.tokenCount * hiddenSize);
-        out.set(rows, tokenOffsets[p.rank] * hiddenSize);
-      });
+    const work = this.layOut(plan, 0, layer, rowsOfRank);
+    const carried = await this.move(plan, work);
+    for (let rank = 0; rank < plan.rankCount; rank++) {
+      out.set(carried.output(rank), tokenOffsets[rank] * hiddenSize);
     }
-    return receivedBytes;
+    return carried.receivedBytes;
   }
 
   async close(): Promise<void> {
-    await this.pool.close();
+    await this.fabric.close();
   }
 
-  /** The phases of one layer with a barrier after each; returns the bytes that arrived. */
-  private async move(plan: DispatchPlan, layer: number, work: readonly ShardWork[]): Promise<number> {
-    const run = async (method: ShardMethod) =>
-      (await this.pool.callAll(work.map((args, shard) => ({ shard, method, args })))) as number[];
-    if (this.loaded?.layer !== layer || this.loaded.placement !== plan.placement) {
-      await run('load');
-      this.loaded = { layer, placement: plan.placement };
-    }
-    await run('dispatch');
-    const received = [...(await run('compute')), ...(await run('combine'))];
-    const receivedBytes = received.reduce((a, b) => a + b, 0);
+  private async move(plan: DispatchPlan, work: LayerWork): Promise<CarriedLayer> {
+    const carried = await this.fabric.carryLayer(work);
     const planned = plannedBytes(plan);
-    if (receivedBytes !== planned) {
-      throw new Error(`invariant: ${receivedBytes} bytes arrived of ${planned} planned in layer ${layer}`);
+    if (carried.receivedBytes !== planned) {
+      throw new Error(
+        `invariant: ${carried.receivedBytes} bytes arrived of ${planned} planned in layer ${work.layer}`,
+      );
     }
-    return receivedBytes;
+    return carried;
   }
 
-  /** One ShardWork per shard; memories grow to hold the layer. */
-  private layOut(plan: DispatchPlan, step: number, layer: number): ShardWork[] {
-    const { options } = this;
+  private layOut(
+    plan: DispatchPlan,
+    step: number,
+    layer: number,
+    hidden?: (rank: number) => Float32Array,
+  ): LayerWork {
+    const { rankCount, shardCount, perChoice, model, dispatchFormat, combineFormat } = this.options;
     const { placement } = plan;
-    const plans = rankPlans(plan, slotsByExpert(placement).rankOfSlot, options.perChoice);
-    const bounds = shardBounds(options.rankCount, options.shardCount);
-    const specs: ShardSpec[] = [];
-    const layouts: ShardLayout[] = [];
-    for (let shard = 0; shard + 1 < bounds.length; shard++) {
-      const ranks = plans.slice(bounds[shard], bounds[shard + 1]);
+    const plans = rankPlans(plan, slotsByExpert(placement).rankOfSlot, perChoice);
+    const bounds = shardBounds(rankCount, shardCount);
+    const shardOfRank = new Int32Array(rankCount);
+    const parts = bounds.slice(0, -1).map((firstRank, shard): ShardPart => {
+      const end = bounds[shard + 1];
+      shardOfRank.fill(shard, firstRank, end);
+      const own = plans.slice(firstRank, end);
+      const slotCounts = own.map((p) => p.groupOffsets.length - 1);
       const spec: ShardSpec = {
-        shard,
-        model: options.model,
-        rankCount: options.rankCount,
-        firstRank: bounds[shard],
-        slotCounts: ranks.map((p) => p.groupOffsets.length - 1),
-        dispatchFormat: options.dispatchFormat,
-        combineFormat: options.combineFormat,
+        ...{ shard, model, rankCount, firstRank, slotCounts, dispatchFormat, combineFormat },
       };
-      specs.push(spec);
-      layouts.push(shardLayout(spec, ranks.map(rowsOf)));
-      this.memories[shard] ??= createMemory(this.mostBytes(spec), { shared: true });
-      if (layouts[shard].bytes > this.memories[shard].buffer.byteLength) {
-        throw new RangeError(
-          `shard ${shard} needs ${layouts[shard].bytes} bytes of at most 4 GiB; use more workers`,
-        );
-      }
-    }
-    const regions = this.regions(plans, bounds, layouts);
-    return specs.map((spec, shard) => ({
-      spec,
-      layout: layouts[shard],
-      plans: plans.slice(bounds[shard], bounds[shard + 1]),
-      slotExpert: placement.slotExpert.slice(
-        placement.slotOffsets[bounds[shard]],
-        placement.slotOffsets[bounds[shard + 1]],
-      ),
-      step,
-      layer,
-      regions,
-    }));
+      return {
+        spec,
+        layout: shardLayout(spec, own.map(rowsOf)),
+        plans: own,
+        slotExpert: placement.slotExpert.slice(placement.slotOffsets[firstRank], placement.slotOffsets[end]),
+        ...(hidden ? { hidden: own.map((p) => hidden(p.rank)) } : {}),
+      };
+    });
+    return {
+      ...{ step, layer, placement, parts, plans, shardOfRank },
+      rowBytes: {
+        dispatch: rowBytes(dispatchFormat, model.expertWidth),
+        combine: rowBytes(combineFormat, model.expertWidth),
+      },
+      mostBytes: parts.map((part) => this.mostBytes(part.spec)),
+    };
   }
 
   /** Bytes of a shard when every token sends all it can to every rank; untouched pages cost nothing. */
@@ -180,63 +161,23 @@ export class CarrySession {
     return Math.min(2 ** 32, least + spec.slotCounts.length * received * perRow + received * perRow);
   }
 
-  private regions(
-    plans: readonly RankPlan[],
-    bounds: readonly number[],
-    layouts: readonly ShardLayout[],
-  ): SharedRegions {
-    const { rankCount, dispatchFormat, combineFormat, model } = this.options;
-    const shardOfRank = new Int32Array(rankCount);
-    for (let shard = 0; shard + 1 < bounds.length; shard++)
-      shardOfRank.fill(shard, bounds[shard], bounds[shard + 1]);
-    const at = (region: 'recv' | 'reply') =>
-      Float64Array.from(
-        plans,
-        (p) => layouts[shardOfRank[p.rank]][region][p.rank - bounds[shardOfRank[p.rank]]],
-      );
-    const landOffsets = new Int32Array(rankCount * rankCount);
-    const replyOffsets = new Int32Array(rankCount * rankCount);
-    for (let from = 0; from < rankCount; from++) {
-      for (let to = 0; to < rankCount; to++) {
-        landOffsets[from * rankCount + to] = plans[to].recvOffsets[from];
-        replyOffsets[from * rankCount + to] = plans[from].sendOffsets[to];
-      }
-    }
-    return {
-      memories: this.memories,
-      shardOfRank,
-      recv: at('recv'),
-      reply: at('reply'),
-      landOffsets,
-      replyOffsets,
-      arrived: new Int32Array(new SharedArrayBuffer(2 * rankCount * rankCount * 4)),
-      rowBytes: {
-        dispatch: rowBytes(dispatchFormat, model.expertWidth),
-        combine: rowBytes(combineFormat, model.expertWidth),
-      },
-    };
-  }
-
-  private compare(plan: DispatchPlan, step: number, layer: number, work: readonly ShardWork[]) {
+  private compare(plan: DispatchPlan, step: number, layer: number, carried: CarriedLayer) {
     const { model, dispatchFormat, combineFormat } = this.options;
     this.reference ??= createReference(model, this.options.rankCount * this.options.tokensPerRank);
     const expected = this.reference.layer(plan.routing, step, layer);
     let maxAbsError = 0;
     let largest = 0;
     let hash = 0x811c9dc5;
-    for (const { spec, layout, plans } of work) {
-      plans.forEach((p, local) => {
-        const length = p.tokenCount * model.hiddenSize;
-        const got = new Float32Array(this.memories[spec.shard].buffer, layout.output[local], length);
-        hash = hashBits(hash, got);
-        const base = plan.routing.tokenOffsets[p.rank] * model.hiddenSize;
-        for (let i = 0; i < length; i++) {
-          const error = Math.abs(got[i] - expected[base + i]);
-          // A NaN anywhere must fail, not vanish in a comparison.
-          if (!(error <= maxAbsError)) maxAbsError = error;
-          largest = Math.max(largest, Math.abs(expected[base + i]));
-        }
-      });
+    for (let rank = 0; rank < plan.rankCount; rank++) {
+      const got = carried.output(rank);
+      hash = hashBits(hash, got);
+      const base = plan.routing.tokenOffsets[rank] * model.hiddenSize;
+      for (let i = 0; i < got.length; i++) {
+        const error = Math.abs(got[i] - expected[base + i]);
+        // A NaN anywhere must fail, not vanish in a comparison.
+        if (!(error <= maxAbsError)) maxAbsError = error;
+        largest = Math.max(largest, Math.abs(expected[base + i]));
+      }
     }
     const maxRelError = largest === 0 ? maxAbsError : maxAbsError / largest;
     const tolerance = Math.max(errorTolerance[dispatchFormat], errorTolerance[combineFormat]);
@@ -262,7 +203,7 @@ function hashBits(seed: number, values: Float32Array): number {
   return hash;
 }
 
-function rowsOf(plan: RankPlan): RankRows {
+export function rowsOf(plan: RankPlan): RankRows {
   const last = (offsets: Int32Array) => offsets[offsets.length - 1];
   return { tokens: plan.tokenCount, sent: last(plan.sendOffsets), received: last(plan.recvOffsets) };
 }
