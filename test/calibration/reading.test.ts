@@ -66,7 +66,7 @@ describe('kinds of tables', () => {
   test('a table of another system is predicted with borrowed fractions', () => {
     const file = shippedTables.find((one) => one.name === 'k3_experts_gb200.csv');
     const [score] = scoreTables([{ name: 'k3_experts_gb300.csv', text: file?.text ?? '' }], {
-      leaveOut: false,
+      leaveOut: 'none',
     });
     expect(score?.rows).toBeGreaterThan(50);
     expect(score?.profiles[0]?.borrowedFrom).toMatch(/^gb200\//);
@@ -86,7 +86,7 @@ describe('kinds of tables', () => {
       'h100_sxm,8,,128,8,256,39.8,72.4',
       'h100_sxm,8,7168',
     ].join('\n');
-    const [score] = scoreTables([{ name: 'll.csv', text }], { leaveOut: false });
+    const [score] = scoreTables([{ name: 'll.csv', text }], { leaveOut: 'none' });
     expect(score?.rows).toBe(2);
     expect(score?.skippedRows).toBe(6);
     expect(score?.skipped.map((part) => part.reason).sort()).toEqual([

@@ -38,13 +38,17 @@ export function byProfile(experiments: readonly Experiment[]): Map<string, Exper
   return groups;
 }
 
-/** The coarsest grouping in which these experiments differ; -1 when they never do. */
-export function groupingOf(experiments: readonly Experiment[]): number {
+/** Kinds of groups in which these experiments differ, the coarsest first. */
+export function groupKinds(experiments: readonly Experiment[]): number[] {
   const kinds = Math.min(...experiments.map((experiment) => experiment.groups.length));
-  for (let kind = 0; kind < kinds; kind++) {
-    if (new Set(experiments.map((experiment) => experiment.groups[kind])).size > 1) return kind;
-  }
-  return -1;
+  return Array.from({ length: kinds }, (_, kind) => kind).filter(
+    (kind) => new Set(experiments.map((experiment) => experiment.groups[kind])).size > 1,
+  );
+}
+
+/** The coarsest of them; -1 when there is none. */
+export function groupingOf(experiments: readonly Experiment[]): number {
+  return groupKinds(experiments)[0] ?? -1;
 }
 
 /** Signed relative errors with given values. */
@@ -57,27 +61,45 @@ function startFor(profile: string, model: TimeModel): readonly number[] {
   return relativeValues(profile, model)?.values ?? model.parameters.map((parameter) => parameter.start);
 }
 
+/** Refits for one kind of groups at the most: several whole groups are left out together where there are more. */
+const FOLDS = 5;
+
+export interface LeftOut {
+  /** What the groups are: "ep", "hidden", "tokens". */
+  readonly by: string;
+  /** Signed relative errors of every experiment, each predicted by a fit that did not see its group. */
+  readonly errors: readonly number[];
+}
+
 /**
- * Signed relative errors of every experiment when its group is left out of the fit; null when all are one group.
+ * Errors of every experiment when its group of one kind is left out of the fit; null when all are one group.
  * All experiments share a profile.
  */
-export function leaveGroupOutErrors(
+export function leaveGroupOut(
   experiments: readonly Experiment[],
+  kind: number,
   options: FitOptions,
-): { errors: number[]; groupedBy: string } | null {
-  const kind = groupingOf(experiments);
-  if (kind < 0) return null;
+): LeftOut | null {
+  const groups = [...new Set(experiments.map((experiment) => experiment.groups[kind]))];
+  if (groups.length < 2) return null;
   const { model, profile } = experiments[0] as Experiment;
   const start = startFor(profile, model);
-  const groups = new Set(experiments.map((experiment) => experiment.groups[kind] as string));
+  const folds = Math.min(FOLDS, groups.length);
   const errors: number[] = [];
-  for (const group of groups) {
-    const rest = experiments.filter((experiment) => experiment.groups[kind] !== group);
-    const left = experiments.filter((experiment) => experiment.groups[kind] === group);
+  for (let fold = 0; fold < folds; fold++) {
+    const out = new Set(groups.filter((_, index) => index % folds === fold));
+    const rest = experiments.filter((experiment) => !out.has(experiment.groups[kind]));
+    const left = experiments.filter((experiment) => out.has(experiment.groups[kind]));
     errors.push(...errorsOf(left, fitParameters(model, rest, { ...options, start })));
   }
-  const [name = ''] = ([...groups][0] as string).split(' ');
-  return { errors, groupedBy: name };
+  const [by = ''] = (groups[0] ?? '').split(' ');
+  return { by, errors };
+}
+
+/** Errors with the coarsest kind of groups left out in which the experiments differ; null when they never do. */
+export function leaveDegreeOut(experiments: readonly Experiment[], options: FitOptions): LeftOut | null {
+  const kind = groupingOf(experiments);
+  return kind < 0 ? null : leaveGroupOut(experiments, kind, options);
 }
 
 /** Rows that a fit looks at; thousands more would not move it. */
@@ -90,7 +112,7 @@ function fitProfile(profile: string, experiments: readonly Experiment[], source:
   const model: TimeModel = (experiments[0] as Experiment).model;
   const values = fitParameters(model, experiments, { start: startFor(profile, model), maxRows: FIT_ROWS });
   const { rows, medianError, p90Error } = summarise(errorsOf(experiments, values));
-  const leftOut = leaveGroupOutErrors(experiments, REFIT);
+  const leftOut = leaveDegreeOut(experiments, REFIT);
   return {
     profile,
     model: model.name,
@@ -101,7 +123,7 @@ function fitProfile(profile: string, experiments: readonly Experiment[], source:
     medianError,
     p90Error,
     leaveGroupOutMedianError: leftOut === null ? null : median(leftOut.errors.map(Math.abs)),
-    groupedBy: leftOut?.groupedBy ?? null,
+    groupedBy: leftOut?.by ?? null,
     source,
   };
 }

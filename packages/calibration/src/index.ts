@@ -23,6 +23,7 @@ export type { LinkProfile } from './profiles/link-profile.js';
 export { linkProfiles } from './profiles/link-profile-data.js';
 export { type ShippedValues, shippedValues } from './profiles/shipped.js';
 export {
+  type LeaveOutScore,
   type ProfileScore,
   type ScoredRow,
   type ScoreOptions,

@@ -3,10 +3,18 @@
  * The one idea: a row that no profile was fitted for is predicted all the same, with borrowed fractions, and
  * a row that cannot be predicted is counted with its reason.
  */
-import { byProfile, errorsOf, leaveGroupOutErrors, REFIT } from './calibrate.js';
+import {
+  byProfile,
+  errorsOf,
+  groupingOf,
+  groupKinds,
+  type LeftOut,
+  leaveGroupOut,
+  REFIT,
+} from './calibrate.js';
 import type { Experiment, SkippedRows } from './experiment.js';
 import { type MeasurementFile, measurementsIn } from './measurements.js';
-import { shippedValues } from './profiles/shipped.js';
+import { relativeValues, shippedValues } from './profiles/shipped.js';
 import { median, summarise } from './statistics.js';
 
 export interface ScoredRow {
@@ -28,6 +36,14 @@ export interface ProfileScore {
   readonly borrowedFrom: string | null;
 }
 
+/** Median error when whole groups of one kind are left out of the fit. */
+export interface LeaveOutScore {
+  /** 'ep', 'tokens', 'hidden', ..., or 'system': predicted with the profile of the nearest other system. */
+  readonly by: string;
+  readonly rows: number;
+  readonly medianError: number;
+}
+
 export interface TableScore {
   readonly file: string;
   /** Predictions that were scored; a line of a table may hold several. */
@@ -39,6 +55,8 @@ export interface TableScore {
   readonly bias: number | null;
   /** Over rows predicted by a fit that did not see their degree, or their next finer group. */
   readonly leaveGroupOutMedianError: number | null;
+  /** One line per kind of groups that was left out; the degree and other systems, or all kinds if asked for. */
+  readonly leaveOut: readonly LeaveOutScore[];
   readonly worstRows: readonly ScoredRow[];
   readonly profiles: readonly ProfileScore[];
   /** Every scored row, for a picture of predicted against measured. */
@@ -46,8 +64,11 @@ export interface TableScore {
 }
 
 export interface ScoreOptions {
-  /** Refit without each group in turn; several seconds for thousands of rows. */
-  readonly leaveOut?: boolean;
+  /**
+   * Refit without whole groups: 'degree' leaves out the coarsest kind in which a profile's rows differ, 'all'
+   * every kind. Seconds for thousands of rows. 'degree' when absent.
+   */
+  readonly leaveOut?: 'none' | 'degree' | 'all';
   readonly worstRows?: number;
 }
 
@@ -62,31 +83,61 @@ function scoreRows(experiments: readonly Experiment[], values: readonly number[]
 interface ProfileResult {
   readonly score: ProfileScore;
   readonly points: readonly ScoredRow[];
-  readonly leftOut: readonly number[];
+  /** The headline: the coarsest kind of groups left out. */
+  readonly degree: LeftOut | null;
+  readonly leftOut: readonly LeftOut[];
+}
+
+/** Every refit that the options ask for; the degree's first. */
+function leftOutOf(experiments: readonly Experiment[], options: ScoreOptions): LeftOut[] {
+  const { leaveOut = 'degree' } = options;
+  const degree = groupingOf(experiments);
+  if (leaveOut === 'none' || degree < 0) return [];
+  const others = leaveOut === 'all' ? groupKinds(experiments).filter((kind) => kind !== degree) : [];
+  return [degree, ...others]
+    .map((kind) => leaveGroupOut(experiments, kind, REFIT))
+    .filter((left): left is LeftOut => left !== null);
 }
 
 function scoreProfile(
   profile: string,
   experiments: readonly Experiment[],
-  leaveOut: boolean,
+  options: ScoreOptions,
 ): ProfileResult | null {
-  const shipped = shippedValues(profile, (experiments[0] as Experiment).model);
+  const { model } = experiments[0] as Experiment;
+  const shipped = shippedValues(profile, model);
   if (shipped === null) return null;
   const points = scoreRows(experiments, shipped.values);
-  const refit = leaveOut ? leaveGroupOutErrors(experiments, REFIT) : null;
-  const leftOut = (refit?.errors ?? []).map(Math.abs);
+  const leftOut = leftOutOf(experiments, options);
+  const degree = leftOut[0] ?? null;
+  const relative = relativeValues(profile, model);
+  if (relative !== null) leftOut.push({ by: 'system', errors: errorsOf(experiments, relative.values) });
   return {
     points,
+    degree,
     leftOut,
     score: {
       profile,
       rows: points.length,
-      medianError: summarise(errorsOf(experiments, shipped.values)).medianError,
-      leaveGroupOutMedianError: leftOut.length > 0 ? median(leftOut) : null,
-      groupedBy: refit?.groupedBy ?? null,
+      medianError: summarise(points.map((point) => point.error)).medianError,
+      leaveGroupOutMedianError: degree === null ? null : medianSize(degree.errors),
+      groupedBy: degree?.by ?? null,
       borrowedFrom: shipped.borrowedFrom,
     },
   };
+}
+
+function medianSize(errors: readonly number[]): number {
+  return median(errors.map(Math.abs));
+}
+
+/** Errors of all profiles joined by what was left out. */
+function joinLeftOut(results: readonly ProfileResult[]): LeaveOutScore[] {
+  const kinds = new Map<string, number[]>();
+  for (const { by, errors } of results.flatMap((result) => result.leftOut)) {
+    kinds.set(by, [...(kinds.get(by) ?? []), ...errors]);
+  }
+  return [...kinds].map(([by, errors]) => ({ by, rows: errors.length, medianError: medianSize(errors) }));
 }
 
 function scoreTable(file: MeasurementFile, options: ScoreOptions): TableScore {
@@ -95,28 +146,24 @@ function scoreTable(file: MeasurementFile, options: ScoreOptions): TableScore {
   if (reading === null) {
     skipped.push({ reason: 'no time model for this kind of table', rows: table?.rows.length ?? 0 });
   }
-  const points: ScoredRow[] = [];
-  const leftOut: number[] = [];
-  const profiles: ProfileScore[] = [];
+  const results: ProfileResult[] = [];
   for (const [profile, experiments] of byProfile(reading?.experiments ?? [])) {
-    const result = scoreProfile(profile, experiments, options.leaveOut ?? true);
-    if (result === null) {
-      skipped.push({ reason: `no profile for ${profile}`, rows: experiments.length });
-      continue;
-    }
-    points.push(...result.points);
-    leftOut.push(...result.leftOut);
-    profiles.push(result.score);
+    const result = scoreProfile(profile, experiments, options);
+    if (result === null) skipped.push({ reason: `no profile for ${profile}`, rows: experiments.length });
+    else results.push(result);
   }
+  const points = results.flatMap((result) => result.points);
+  const degree = results.flatMap((result) => result.degree?.errors ?? []);
   const worst = [...points].sort((a, b) => Math.abs(b.error) - Math.abs(a.error));
   return {
     file: file.name,
     ...summarise(points.map((point) => point.error)),
     skippedRows: skipped.reduce((sum, part) => sum + part.rows, 0),
     skipped,
-    leaveGroupOutMedianError: leftOut.length > 0 ? median(leftOut) : null,
+    leaveGroupOutMedianError: degree.length > 0 ? medianSize(degree) : null,
+    leaveOut: joinLeftOut(results),
     worstRows: worst.slice(0, options.worstRows ?? 5),
-    profiles,
+    profiles: results.map((result) => result.score),
     points,
   };
 }
