@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { checkCommand } from './commands/check.js';
 import { compareCommand } from './commands/compare.js';
 import { importCommand } from './commands/import.js';
+import { journeyCommand } from './commands/journey.js';
 import { placeCommand } from './commands/place.js';
 import { presetsCommand } from './commands/presets.js';
 import { reportCommand } from './commands/report.js';
@@ -19,6 +20,7 @@ const commands = [
   placeCommand,
   checkCommand,
   importCommand,
+  journeyCommand,
   presetsCommand,
   reportCommand,
 ];

@@ -1,9 +1,26 @@
 export { type CarriedModel, carriedModel } from './carry/carried-model.js';
 export { type CarriedExperts, type CarriedExpertsOptions, carriedExperts } from './carry/expert-layer.js';
+export type { CarriedLayer, LayerWork, ShardFabric, ShardPart } from './carry/fabric.js';
+export { localFabric } from './carry/local-fabric.js';
+export type { RankPlan } from './carry/rank-plan.js';
 export { createReference, type Reference } from './carry/reference.js';
+export {
+  type RankBlock,
+  type RemotePhase,
+  RemoteShard,
+  type RowPhase,
+  type ShardTask,
+} from './carry/remote-shard.js';
 export type { Leg, RowPort } from './carry/row-port.js';
-export { type CarryOptions, type CarryResult, CarrySession, errorTolerance } from './carry/session.js';
+export {
+  type CarryOptions,
+  type CarryResult,
+  CarrySession,
+  errorTolerance,
+  rowsOf,
+} from './carry/session.js';
 export { createShardHandler } from './carry/shard-handler.js';
+export { ROWS_PER_PASS, type ShardLayout, type ShardSpec, shardLayout } from './carry/shard-layout.js';
 export { catalog, type EngineCatalog } from './catalog.js';
 export { chooseSlots, type ReplicaRule, type SlotsByExpert, slotsByExpert } from './plan/choose-slots.js';
 export {

@@ -6,7 +6,13 @@
 import { expertSizes } from '@epsim/model';
 import { type Moves, moves } from '@epsim/placement';
 import { loadMeasures } from '@epsim/results';
-import { maxVioFloor, type Router, type RouterContext, type RoutingPolicy } from '@epsim/routing';
+import {
+  createRoutingArena,
+  maxVioFloor,
+  type Router,
+  type RouterContext,
+  type RoutingPolicy,
+} from '@epsim/routing';
 import type { DispatchPlan, Placement, Routing, Scenario, StepRecord } from '@epsim/spec';
 import { rowBytes } from '@epsim/tensor';
 import type { Workload } from '@epsim/workload';
@@ -217,6 +223,7 @@ export class Simulation {
 
 function createRouters(scenario: Scenario, policy: RoutingPolicy, options: unknown): Router[] {
   const { moe } = scenario.model;
+  const arena = createRoutingArena();
   return Array.from({ length: scenario.layers }, (_, layer) => {
     const context: RouterContext = {
       expertCount: moe.expertCount,
@@ -229,6 +236,7 @@ function createRouters(scenario: Scenario, policy: RoutingPolicy, options: unkno
       rankCount: scenario.cluster.rankCount,
       seed: scenario.seed,
       layer,
+      arena,
     };
     return policy.create(context, options);
   });

@@ -3,11 +3,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { comparisonCharts, comparisonHtml, drawCharts, terminalComparison } from '@epsim/report';
 import { type ComparedRuns, type Comparison, compareRuns } from '@epsim/results';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { UsageError } from '../failure.js';
 import { measurePoint } from '../measure-point.js';
 import { loadScenario, readerBeside } from '../scenario-file.js';
-import { terminal } from '../terminal.js';
+import { type Terminal, terminal } from '../terminal.js';
+import { studyText, trainingStudy, writeStudy } from '../training-study.js';
 import { gridOf, nameOfPoint, overridesOf, parseVariation } from '../variations.js';
 import { collect, integer, interruptSignal, type OutputOptions, withOutput, withSet } from './common.js';
 
@@ -16,26 +17,39 @@ interface CompareOptions extends OutputOptions {
   readonly set: readonly string[];
   readonly seeds: number;
   readonly out?: string;
+  readonly study?: 'training';
 }
 
 export function compareCommand(program: Command): void {
-  withOutput(withSet(program.command('compare').argument('<scenario>', 'a YAML or JSON file')))
+  withOutput(
+    withSet(program.command('compare').argument('[scenario]', 'a YAML or JSON file; none for a study')),
+  )
     .summary('the same tokens under several settings, with confidence intervals')
     .description(
       'Runs every combination of the varied values on the same tokens, repeats over seeds, and prints means, 95 % intervals and paired differences against the first.',
     )
-    .requiredOption('--vary <path=v1,v2>', 'a field and its values (repeatable)', collect, [])
+    .option('--vary <path=v1,v2>', 'a field and its values (repeatable)', collect, [])
+    .addOption(
+      new Option('--study <name>', 'train small models under each way to balance them').choices(['training']),
+    )
     .option('--seeds <n>', 'how many seeds, from the scenario seed upwards', integer(1), 5)
     .option('--out <dir>', 'folder for comparison.json, comparison.html and charts')
     .addHelpText(
       'after',
-      '\nExample:\n  epsim compare scenarios/k3-quickstart.yaml --vary routing.policy=top-k,sign-bias,quantile --seeds 3',
+      '\nExample:\n  epsim compare scenarios/k3-quickstart.yaml --vary routing.policy=top-k,sign-bias,quantile --seeds 3\n  epsim compare --study training --out runs/study',
     )
     .action(compare);
 }
 
-async function compare(path: string, options: CompareOptions): Promise<void> {
+async function compare(path: string | undefined, options: CompareOptions): Promise<void> {
   const term = terminal(options.quiet === true);
+  if (options.study !== undefined) {
+    if (path !== undefined || options.vary.length > 0) {
+      throw new UsageError('--study: trains models of its own; leave out the scenario and --vary');
+    }
+    return study(term, options);
+  }
+  if (path === undefined) throw new UsageError('compare: no scenario; name a file, or --study training');
   const variations = options.vary.map(parseVariation);
   if (variations.length === 0)
     throw new UsageError('--vary: nothing varies; write --vary routing.policy=top-k,quantile');
@@ -76,6 +90,17 @@ async function compare(path: string, options: CompareOptions): Promise<void> {
       ? JSON.stringify(comparison, null, 2)
       : terminalComparison(comparison, { width: term.width, colour: term.colour }),
   );
+}
+
+async function study(term: Terminal, options: CompareOptions): Promise<void> {
+  const { signal, release } = interruptSignal(term.note);
+  try {
+    const { result, source } = await trainingStudy(options.seeds, term, signal);
+    if (options.out !== undefined) await writeStudy(result, source, options.out);
+    term.answer(options.json ? JSON.stringify(result, null, 2) : studyText(result));
+  } finally {
+    release();
+  }
 }
 
 async function writeComparison(comparison: Comparison, dir: string): Promise<void> {

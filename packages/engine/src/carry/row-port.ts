@@ -50,3 +50,26 @@ export function sharedPort(regions: SharedRegions): RowPort {
     arrivedRows: (leg, from, to) => Atomics.load(regions.arrived, cell(leg, from, to)),
   };
 }
+
+/** Where rows of a shard lie that is alone in its process, for one phase. */
+export interface OutboxRegions {
+  readonly kind: 'outbox';
+  readonly memory: KernelMemory;
+  readonly firstRank: number;
+  readonly rankCount: number;
+  readonly outbox: SharedArrayBuffer;
+  /** First byte of the block from each own rank to each rank, [own ranks x rankCount]. */
+  readonly starts: Float64Array;
+  /** Rows that have arrived for each own rank from each rank, [own ranks x rankCount]. */
+  readonly arrived: Int32Array;
+}
+
+/** Leaves rows in the outbox, from where they travel on; what arrived was put in place before the phase. */
+export function outboxPort({ firstRank, rankCount, outbox, starts, arrived }: OutboxRegions): RowPort {
+  return {
+    deliver(_leg, from, to, rows) {
+      new Uint8Array(outbox, starts[(from - firstRank) * rankCount + to], rows.length).set(rows);
+    },
+    arrivedRows: (_leg, from, to) => arrived[(to - firstRank) * rankCount + from],
+  };
+}

@@ -1,25 +1,18 @@
 /**
  * Answers the calls of a carrying run on shared memory, on whatever thread it finds itself.
- * A call carries all that is needed; only compiled kernels are kept between calls.
+ * A call carries all that is needed; only kernels are kept between calls.
  */
 import { createKernel, type Kernel } from '@epsim/tensor';
 import type { ShardCall, ShardHandler } from '@epsim/transport';
-import type { RankPlan } from './rank-plan.js';
-import { type RowPort, type SharedRegions, sharedPort } from './row-port.js';
+import type { ShardPart } from './fabric.js';
+import { type OutboxRegions, outboxPort, type RowPort, type SharedRegions, sharedPort } from './row-port.js';
 import { combineRows, computeExperts, dispatchRows, loadWeights, type ShardContext } from './shard.js';
-import type { ShardLayout, ShardSpec } from './shard-layout.js';
 
 /** Work of one shard for one layer. */
-export interface ShardWork {
-  readonly spec: ShardSpec;
-  readonly layout: ShardLayout;
-  readonly plans: readonly RankPlan[];
-  readonly slotExpert: Int32Array;
+export interface ShardWork extends ShardPart {
   readonly step: number;
   readonly layer: number;
-  readonly regions: SharedRegions;
-  /** Hidden states of each of its ranks, where they come from outside. */
-  readonly hidden?: readonly Float32Array[];
+  readonly regions: SharedRegions | OutboxRegions;
 }
 
 export type ShardMethod = 'load' | 'dispatch' | 'compute' | 'combine';
@@ -30,16 +23,19 @@ export type ShardMethod = 'load' | 'dispatch' | 'compute' | 'combine';
  */
 export function createShardHandler(wrapPort: (port: RowPort) => RowPort = (port) => port): ShardHandler {
   const kernels = new Map<number, Kernel>();
+  const kernelOf = (shard: number, regions: ShardWork['regions']): Kernel => {
+    // Shards of many runs pass through a process that serves a cluster; a kept kernel would keep their memory.
+    if (regions.kind === 'outbox') return createKernel(regions.memory);
+    const kernel = kernels.get(shard) ?? createKernel(regions.memories[shard]);
+    kernels.set(shard, kernel);
+    return kernel;
+  };
   return (call: ShardCall): number => {
     const work = call.args as ShardWork;
-    let kernel = kernels.get(call.shard);
-    if (!kernel) {
-      kernel = createKernel(work.regions.memories[call.shard]);
-      kernels.set(call.shard, kernel);
-    }
-    const { spec, layout, hidden } = work;
+    const { spec, layout, hidden, regions } = work;
+    const kernel = kernelOf(call.shard, regions);
     const context: ShardContext = { spec, layout, kernel, ...(hidden ? { hidden } : {}) };
-    const port = wrapPort(sharedPort(work.regions));
+    const port = wrapPort(regions.kind === 'outbox' ? outboxPort(regions) : sharedPort(regions));
     switch (call.method as ShardMethod) {
       case 'load':
         loadWeights(context, work.layer, work.slotExpert);

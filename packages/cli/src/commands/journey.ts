@@ -1,0 +1,112 @@
+/** `epsim journey`: one token through the miniature K3, as a trace and as an animated page. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createShardHandler } from '@epsim/engine';
+import { type JourneyTrace, journeyHtml, terminalJourney } from '@epsim/report';
+import { type ModelShape, modelPresets } from '@epsim/spec';
+import { inlineShards, threadShards } from '@epsim/transport';
+import { shardEntry } from '@epsim/workers';
+import { type Command, Option } from 'commander';
+import { UsageError } from '../failure.js';
+import { journeyRefusal } from '../journey/miniature.js';
+import { journey } from '../journey/trace.js';
+import { loadScenario } from '../scenario-file.js';
+import { terminal } from '../terminal.js';
+import { version } from '../version.js';
+import { integer, type OutputOptions, withOutput, withSet } from './common.js';
+
+interface JourneyOptions extends OutputOptions {
+  readonly out?: string;
+  readonly set: readonly string[];
+  readonly seed?: number;
+  readonly text: string;
+  readonly token?: number;
+  readonly transport: 'inline' | 'thread';
+  readonly workers: number;
+}
+
+/** Longest time that one phase of one layer may take. */
+const PHASE_TIMEOUT_MS = 60_000;
+
+export function journeyCommand(program: Command): void {
+  withOutput(
+    withSet(
+      program
+        .command('journey')
+        .argument(
+          '[scenario]',
+          'a scenario whose model, ranks and seed are used (default: kimi-k3-mini, 8 ranks)',
+        ),
+    ),
+  )
+    .summary('one token through the miniature K3: sequence, depth, width')
+    .description(
+      'Sends a picture and a text through a miniature Kimi K3 with its expert layers carried between ranks, and shows what one token meets: as numbers, as journey.json, and as an animated page.',
+    )
+    .option('--out <dir>', 'folder for journey.json and journey.html')
+    .option('--text <words>', 'text after the picture', 'the moon is bright now\na comet is ')
+    .option('--token <n>', 'position in the stream to follow, picture first (default: the last)', integer(0))
+    .option('--seed <n>', "another seed than the scenario's, or 7", integer(0))
+    .addOption(
+      new Option('--transport <kind>', 'how rows are carried')
+        .choices(['inline', 'thread'])
+        .default('inline'),
+    )
+    .option('--workers <n>', 'threads that carry', integer(1), 2)
+    .addHelpText('after', '\nExample:\n  epsim journey --out runs/journey')
+    .action(run);
+}
+
+async function run(path: string | undefined, options: JourneyOptions): Promise<void> {
+  const term = terminal(options.quiet === true);
+  const { shape, seed, rankCount } = settings(path, options);
+  const refusal = journeyRefusal(shape);
+  if (refusal !== null) {
+    throw new UsageError(`${path ?? 'journey'}: model: ${shape.name}: ${refusal}; use kimi-k3-mini`);
+  }
+  const inline = options.transport === 'inline';
+  const trace = await travel({
+    shape,
+    seed,
+    text: options.text,
+    token: options.token ?? null,
+    rankCount,
+    shardCount: inline ? 1 : options.workers,
+    pool: inline
+      ? inlineShards(createShardHandler())
+      : threadShards({ entry: shardEntry, workers: options.workers, timeoutMs: PHASE_TIMEOUT_MS }),
+    training: null,
+    version,
+    note: term.note,
+  });
+  if (options.out !== undefined) {
+    mkdirSync(options.out, { recursive: true });
+    writeFileSync(join(options.out, 'journey.json'), `${JSON.stringify(trace)}\n`);
+    writeFileSync(join(options.out, 'journey.html'), journeyHtml(trace));
+  }
+  term.answer(options.json ? JSON.stringify(trace, null, 2) : terminalJourney(trace, options.out ?? null));
+}
+
+function settings(
+  path: string | undefined,
+  options: JourneyOptions,
+): { readonly shape: ModelShape; readonly seed: number; readonly rankCount: number } {
+  if (path === undefined) {
+    if (options.set.length > 0) throw new UsageError('--set: there is no scenario to override; name one');
+    return { shape: modelPresets['kimi-k3-mini'], seed: options.seed ?? 7, rankCount: 8 };
+  }
+  const set = [...options.set, ...(options.seed === undefined ? [] : [`seed=${options.seed}`])];
+  const { model, seed, cluster } = loadScenario(path, set);
+  return { shape: model, seed, rankCount: cluster.rankCount };
+}
+
+/** The journey, with what the user got wrong as one line. */
+async function travel(request: Parameters<typeof journey>[0]): Promise<JourneyTrace> {
+  try {
+    return await journey(request);
+  } catch (thrown) {
+    await request.pool.close();
+    if (thrown instanceof RangeError) throw new UsageError(`journey: ${thrown.message}`);
+    throw thrown;
+  }
+}

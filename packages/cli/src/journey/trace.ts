@@ -1,0 +1,268 @@
+/**
+ * One journey: the miniature is balanced on a calibration batch, its bias is frozen, and then a stream of picture
+ * and text goes through it with its expert layers on the engine. What the pass shows becomes the trace.
+ */
+import { carriedExperts } from '@epsim/engine';
+import {
+  decodeText,
+  embedTokens,
+  encodeText,
+  type K3Event,
+  type K3Model,
+  type KdaShape,
+  type KdaState,
+  k3Forward,
+  k3Sequence,
+  k3Weights,
+  type MlaCache,
+  type MlaShape,
+  miniText,
+  sampleToken,
+  seededMaker,
+  tokenProbabilities,
+} from '@epsim/model';
+import type { DepthRow, JourneyTrace, LayerRow, NextTokenPart, TrainingPart } from '@epsim/report';
+import { type DispatchPlan, type ModelShape, randomSource } from '@epsim/spec';
+import type { ShardPool } from '@epsim/transport';
+import { fullSizePart, fullSizePlan } from './full-size.js';
+import { kdaPart, type MixerEvent, mlaPart } from './memory.js';
+import { type Stream, streamOf } from './miniature.js';
+import { muonPart } from './muon.js';
+import { rms, round, rounded, rowOf } from './numbers.js';
+import { balanceRounds, widthPart } from './width.js';
+
+export interface JourneyRequest {
+  readonly shape: ModelShape;
+  readonly seed: number;
+  readonly text: string;
+  /** Position in the stream, from 0; null follows the last token. */
+  readonly token: number | null;
+  readonly rankCount: number;
+  readonly shardCount: number;
+  readonly pool: ShardPool;
+  readonly training: TrainingPart | null;
+  readonly version: string;
+  readonly note: (text: string) => void;
+}
+
+/** Tokens of the calibration batch and rounds of balancing per layer; tokens behind the gradient. */
+const CALIBRATION_TOKENS = 512;
+const ROUNDS = 4;
+const GRADIENT_TOKENS = 64;
+const TEMPERATURE = 0.8;
+/** Values of a row that the first scene shows. */
+const SHOWN = 16;
+
+type ExpertsEvent = Extract<K3Event, { kind: 'experts' }>;
+
+/**
+ * Sets the layers' bias from the scores of one pass over a text, made without bias; returns the rounds of `shown`.
+ */
+async function calibrate(model: K3Model, seed: number, shown: number) {
+  const ids = encodeText(miniText(seed, 60)).subarray(0, CALIBRATION_TOKENS);
+  let kept: ReturnType<typeof balanceRounds>['rounds'] = [];
+  await k3Forward(model, k3Sequence(model.shape), embedTokens(model, ids), {
+    watch(event) {
+      if (event.kind !== 'experts') return;
+      const { rounds, bias } = balanceRounds(event.scores, model.shape, ROUNDS);
+      const ffn = model.weights.layers[event.layer].ffn;
+      if (ffn.kind === 'moe') ffn.weights.selectionBias.set(bias);
+      if (event.layer === shown) kept = rounds;
+    },
+  });
+  return { rounds: kept, tokens: ids.length };
+}
+
+interface Seen {
+  readonly mixers: MixerEvent[];
+  readonly depth: Extract<K3Event, { kind: 'depth' }>[];
+  readonly experts: ExpertsEvent[];
+  readonly plans: Map<number, { readonly plan: DispatchPlan; readonly bytes: number }>;
+  readonly logits: Float32Array;
+}
+
+async function travel(request: JourneyRequest, model: K3Model, stream: Stream): Promise<Seen> {
+  const { shape, seed, rankCount, shardCount, pool } = request;
+  const mixers: MixerEvent[] = [];
+  const depth: Seen['depth'] = [];
+  const seen: ExpertsEvent[] = [];
+  const plans: Seen['plans'] = new Map();
+  const experts = carriedExperts({
+    model: shape,
+    seed,
+    rankCount,
+    maxTokens: stream.labels.length,
+    shardCount,
+    pool,
+    watch: (layer, plan, bytes) => plans.set(layer, { plan, bytes }),
+  });
+  try {
+    const logits = await k3Forward(model, k3Sequence(shape), stream.rows, {
+      experts: experts.run,
+      watch(event) {
+        if (event.kind === 'mixer') mixers.push(event);
+        else if (event.kind === 'depth') depth.push(event);
+        else seen.push(event);
+      },
+    });
+    return { mixers, depth, experts: seen, plans, logits };
+  } finally {
+    await experts.close();
+  }
+}
+
+function layerRows(shape: ModelShape, mixers: readonly MixerEvent[], focus: number): LayerRow[] {
+  return mixers.map(({ layer, output, state }) => {
+    const { attention, ffn } = shape.layers[layer];
+    const kda = attention?.kind === 'kda';
+    const cache = state as MlaCache;
+    const fixed = state as KdaState;
+    return {
+      mixer: kda ? 'kda' : 'mla',
+      ffn: ffn?.kind === 'dense' ? 'dense' : 'moe',
+      mixerRms: round(rms(rowOf(output, focus, shape.hiddenSize))),
+      keptFloats: kda ? fixed.memory.length + 3 * fixed.keyHistory.length : cache.width * (focus + 1),
+    };
+  });
+}
+
+function depthRows(events: Seen['depth'], focus: number): DepthRow[] {
+  return events.map(({ layer, place, sourceCount, weights }) => ({
+    layer,
+    place,
+    weights: rounded(rowOf(weights, focus, sourceCount)),
+  }));
+}
+
+function nextToken(shape: ModelShape, logits: Float32Array, seed: number): NextTokenPart {
+  const p = tokenProbabilities(logits);
+  const order = Array.from(p.keys()).sort((a, b) => p[b] - p[a] || a - b);
+  const top = order.slice(0, 12);
+  const label = (id: number) => decodeText([id]);
+  return {
+    source: 'miniature',
+    vocabulary: shape.vocabSize,
+    top: top.map((id) => ({ label: label(id), probability: round(p[id]) })),
+    restProbability: round(order.slice(12).reduce((sum, id) => sum + p[id], 0)),
+    entropyBits: round(-p.reduce((sum, x) => sum + (x > 0 ? x * Math.log2(x) : 0), 0)),
+    temperature: TEMPERATURE,
+    sampled: label(sampleToken(logits, TEMPERATURE, randomSource(seed, 'journey'))),
+  };
+}
+
+const first = (shape: ModelShape, kind: 'kda' | 'mla') =>
+  shape.layers.findIndex((layer) => layer.attention?.kind === kind);
+
+/** Runs the journey. Throws RangeError for a text or a token that the model does not have. */
+export async function journey(request: JourneyRequest): Promise<JourneyTrace> {
+  const { shape, seed, note } = request;
+  const { hiddenSize: hidden } = shape;
+  const model: K3Model = { shape, weights: k3Weights(shape, seededMaker(shape, seed)) };
+  const stream = streamOf(model, request.text, seed);
+  const focus = request.token ?? stream.labels.length - 1;
+  if (!(focus >= 0 && focus < stream.labels.length)) {
+    throw new RangeError(`token ${focus} is not in a stream of ${stream.labels.length}`);
+  }
+  const routedLayers = shape.layers.flatMap((layer, i) => (layer.ffn?.kind === 'moe' ? [i] : []));
+  const shown = routedLayers[Math.floor(routedLayers.length / 2)];
+  note('balancing the router on a calibration batch');
+  const calibration = await calibrate(model, seed, shown);
+  note('one stream through the miniature');
+  const seen = await travel(request, model, stream);
+  note('the gradient, and Kimi K3 at full size');
+  const kdaLayer = first(shape, 'kda');
+  const mlaLayer = first(shape, 'mla');
+  const mixerOf = (layer: number) => {
+    const { mixer } = model.weights.layers[layer];
+    return mixer;
+  };
+  const kdaMixer = mixerOf(kdaLayer);
+  const mlaMixer = mixerOf(mlaLayer);
+  if (kdaMixer.kind !== 'kda' || mlaMixer.kind !== 'mla') throw new RangeError(`${shape.name} is not K3's`);
+  const experts = seen.experts.find((event) => event.layer === shown);
+  const carried = seen.plans.get(shown);
+  const ffn = model.weights.layers[shown].ffn;
+  if (experts === undefined || carried === undefined || ffn.kind !== 'moe') {
+    throw new Error(`invariant: layer ${shown} was not carried`);
+  }
+  const full = fullSizePlan(seed);
+  const rowBytes = { dispatch: shape.moe.expertWidth * 4, combine: shape.moe.expertWidth * 4 };
+  return {
+    format: 'epsim-journey-1',
+    version: request.version,
+    model: shape.name,
+    seed,
+    sources: {
+      miniature: `${shape.name}, untrained weights of seed ${seed}: one pass over ${stream.labels.length} rows, expert layers carried between ${request.rankCount} ranks in FP32.`,
+      calibration: `${shape.name}, the same weights: router scores of ${calibration.tokens} tokens of a text made here, frozen while the bias is moved.`,
+      gradient: `${shape.name}, the same weights: the gradient of the loss on ${GRADIENT_TOKENS} tokens of that text.`,
+      training: request.training === null ? null : `${shape.name} trained here from seed ${seed}.`,
+      fullSizePlan: full.words,
+      fullSizeShape: 'Kimi K3 at full size, computed from the sizes in its published configuration.',
+    },
+    stream: streamPart(shape, stream, focus),
+    layers: layerRows(shape, seen.mixers, focus),
+    kda: kdaPart(
+      seen.mixers[kdaLayer],
+      shape.layers[kdaLayer].attention as KdaShape,
+      kdaMixer.weights,
+      hidden,
+      0,
+      focus,
+    ),
+    mla: mlaPart(
+      seen.mixers[mlaLayer],
+      shape.layers[mlaLayer].attention as MlaShape,
+      mlaMixer.weights,
+      hidden,
+      focus,
+    ),
+    depth: depthRows(seen.depth, focus),
+    width: widthPart({
+      source: 'miniature',
+      shape,
+      layer: shown,
+      scores: experts.scores,
+      bias: ffn.weights.selectionBias,
+      plan: carried.plan,
+      focus,
+      rowBytes,
+      carriedBytes: carried.bytes,
+    }),
+    balance: {
+      source: 'calibration',
+      model: shape.name,
+      layer: shown,
+      tokens: calibration.tokens,
+      topK: shape.moe.topK,
+      rounds: calibration.rounds,
+    },
+    muon: muonPart(shape, seed, kdaLayer, GRADIENT_TOKENS),
+    nextToken: nextToken(shape, rowOf(seen.logits, focus, shape.vocabSize), seed),
+    training: request.training,
+    fullSize: fullSizePart(),
+    fullSizeWidth: full.width,
+    fullSizeBalance: full.balance,
+  };
+}
+
+function streamPart(shape: ModelShape, stream: Stream, focus: number): JourneyTrace['stream'] {
+  const { vision, hiddenSize } = shape;
+  return {
+    source: 'miniature',
+    picture:
+      stream.picture === null || vision === null
+        ? null
+        : {
+            side: stream.picture.side,
+            patchSize: vision.patchSize,
+            mergeSize: vision.mergeSize,
+            encoderLayers: vision.layerCount,
+            pixels: rounded(stream.picture.pixels, 3),
+          },
+    tokens: stream.labels,
+    focus,
+    hiddenSize,
+    rows: stream.labels.map((_, t) => rounded(rowOf(stream.rows, t, hiddenSize).subarray(0, SHOWN), 4)),
+  };
+}

@@ -1,0 +1,30 @@
+/** A journey in a few lines of a terminal: what was followed, what it met, where the page is. */
+import { formatValue } from '../page/format.js';
+import type { JourneyTrace } from './trace.js';
+
+/** Lines of text; every figure says whose it is. */
+export function terminalJourney(trace: JourneyTrace, dir: string | null): string {
+  const { stream, kda, mla, depth, width, balance, muon, nextToken, fullSize, fullSizeWidth } = trace;
+  const followed = stream.tokens[stream.focus];
+  const last = balance.rounds[balance.rounds.length - 1];
+  const read = depth[depth.length - 1];
+  const chosen = width.chosen.map(({ expert, rank }) => `${expert} on rank ${rank}`).join(', ');
+  const top = nextToken.top
+    .slice(0, 4)
+    .map(({ label, probability }) => `${JSON.stringify(label)} ${formatValue(probability, 'fraction')}`);
+  const lines = [
+    `${trace.model}, seed ${trace.seed}: token ${stream.focus} of ${stream.tokens.length}, ${followed.kind} ${JSON.stringify(followed.label)}`,
+    '',
+    `sequence   layer ${kda.layer}, head ${kda.head}: a state of ${formatValue(kda.stateBytes, 'bytes')} after ${kda.tokens.length} tokens; a softmax cache of that head would hold ${formatValue(kda.cacheBytesPerToken * kda.tokens.length, 'bytes')}`,
+    `           layer ${mla.layer}: ${mla.kept.length} rows of ${mla.latentRank} + ${mla.sharedKeySize} kept; head 0 reads token ${mla.strongest.token} most`,
+    `depth      the output mixes ${read.weights.length} sources: ${read.weights.map((w) => w.toFixed(3)).join(' + ')} = 1`,
+    `width      layer ${width.layer}: experts ${chosen}; ${formatValue(width.batchBytes, 'bytes')} for ${width.batchTokens} tokens, out and back`,
+    `balance    layer ${balance.layer}: MaxVio ${balance.rounds[0].maxVio.toFixed(2)} without bias, ${last.maxVio.toFixed(2)} after ${balance.rounds.length - 1} rounds of quantile balancing`,
+    `training   orthogonality error ${muon.steps[5].perHead.toFixed(2)} per head, ${muon.steps[5].whole.toFixed(2)} on the whole slice`,
+    `next token ${top.join(', ')}; drawn: ${JSON.stringify(nextToken.sampled)}`,
+    '',
+    `Kimi K3 at full size, for scale: ${fullSize.layers} layers, ${fullSizeWidth.biased.length} experts, ${fullSizeWidth.topK} chosen; ${formatValue(fullSize.kdaStateBytes, 'bytes')} of state a sequence, ${formatValue(fullSize.cacheBytesPerToken, 'bytes')} of cache a token`,
+  ];
+  if (dir !== null) lines.push('', `page: ${dir}/journey.html`, `data: ${dir}/journey.json`);
+  return lines.join('\n');
+}
