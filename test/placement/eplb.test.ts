@@ -149,6 +149,14 @@ test('eplb-distinct is where a replica must change places to fit', () => {
   expect([...slotExpert.subarray(3, 6)].sort()).toEqual([0, 1, 2]);
 });
 
+test('a replica that no rank with room can take changes places with the one nearest in load', () => {
+  // Replicas by load: three of 26.7 and of 26.3, two of 25.5, one of 36. The last 25.5 finds room only where
+  // its twin is, and changes places with a 26.3.
+  const placement = distinct.place(inputOf([51, 80, 36, 79], 4, 9), {});
+  expect([...placement.slotExpert]).toEqual([2, 0, 3, 1, 0, 1, 3, 1, 3]);
+  expect(duplicatesOnRank(placement)).toBe(0);
+});
+
 test('a rank of double speed gets about double the load', () => {
   const loads = Array.from({ length: 120 }, (_, e) => (e < 20 ? 1000 : 10));
   const input = { ...inputOf(loads, 3, 120), rankSpeed: Float64Array.of(2, 1, 1) };

@@ -271,8 +271,15 @@ describe('least-loaded', () => {
         const speed = input.rankSpeed ?? new Float64Array(input.rankCount).fill(1);
         const busiest = (placement: Placement | undefined) =>
           max(rankLoads(placement ?? leastLoaded.place(input, {}), load).map((l, rank) => l / speed[rank]));
-        const limit = Math.max(...speed.map((s) => Math.ceil((1.05 * sum(load) * s) / sum(speed)) / s));
+        const limits = speed.map((s) => Math.ceil((1.05 * sum(load) * s) / sum(speed)));
+        const limit = Math.max(...limits.map((l, rank) => l / speed[rank]));
         expect(busiest(spilled)).toBeLessThanOrEqual(Math.max(busiest(even), limit));
+        // A rank spills what is above its limit and no more.
+        const before = rankLoads(even ?? leastLoaded.place(input, {}), load);
+        rankLoads(spilled ?? leastLoaded.place(input, {}), load).forEach((after, rank) => {
+          if (before[rank] > limits[rank]) expect(after).toBeGreaterThanOrEqual(limits[rank] - 1e-9);
+          else expect(after).toBeGreaterThanOrEqual(before[rank] - 1e-9);
+        });
       }),
       { numRuns: 100 },
     );
