@@ -78,7 +78,7 @@ test('loads are even to one choice, whatever the skew, and the gap to the bound 
     );
     const loads = loadsOf(experts, expertCount);
     expect(Math.max(...loads) - Math.min(...loads)).toBeLessThanOrEqual(1);
-    expect((massBound - mass) / massBound).toBeLessThan(2e-3);
+    expect((massBound - mass) / massBound).toBeLessThan(1e-3);
   }
 });
 

@@ -205,6 +205,48 @@ describe('capacity', () => {
   });
 });
 
+describe('what an expert keeps when scores are equal', () => {
+  /** Logits on a grid of four values tie all the time; favourites make some experts overflow. */
+  const tied = fc.record({
+    tokens: fc.integer({ min: 1, max: 40 }),
+    expertCount: fc.integer({ min: 2, max: 5 }),
+    values: fc.infiniteStream(fc.integer({ min: 0, max: 3 })),
+  });
+
+  /** Rows that expert `e` keeps of those offered: the best `limit`, of equals the earlier. */
+  const best = (rows: number[], scoreOf: (row: number) => number, limit: number) =>
+    rows
+      .toSorted((a, b) => scoreOf(b) - scoreOf(a) || a - b)
+      .slice(0, limit)
+      .toSorted((a, b) => a - b);
+
+  test('are the earlier rows, in expert-choice and in capacity', () => {
+    fc.assert(
+      fc.property(tied, ({ tokens, expertCount, values }) => {
+        const logits = Float32Array.from(
+          { length: tokens * expertCount },
+          () => values.next().value as number,
+        );
+        const context = contextOf(expertCount, 1);
+        const rows = Array.from({ length: tokens }, (_, row) => row);
+        const keptRows = (step: { experts: Int32Array; width: number }, e: number) =>
+          rows.filter((row) => step.experts.slice(row * step.width, (row + 1) * step.width).includes(e));
+        const batch = batchOf(logits, expertCount);
+        const [choice] = routeSteps(routingPolicies['expert-choice'], context, batch, 1);
+        const [plain] = routeSteps(routingPolicies['top-k'], context, batch, 1);
+        const [capped] = routeSteps(routingPolicies.capacity, context, batch, 1, { factor: 1 });
+        for (let e = 0; e < expertCount; e++) {
+          const scoreOf = (row: number) => logits[row * expertCount + e];
+          const share = Math.floor(tokens / expertCount) + (e < tokens % expertCount ? 1 : 0);
+          expect(keptRows(choice, e)).toEqual(best(rows, scoreOf, share));
+          const limit = Math.ceil(tokens / expertCount);
+          expect(keptRows(capped, e)).toEqual(best(keptRows(plain, e), scoreOf, limit));
+        }
+      }),
+    );
+  });
+});
+
 describe('hash and random-uniform', () => {
   test('hash gives equal tokens equal experts in every step, and different tokens different ones', () => {
     const one = skewedLogits(1, 1, 64);

@@ -170,6 +170,18 @@ test('the histogram admits the wanted number of tokens to within the tokens of o
   );
 });
 
+test('the histogram interpolates inside a bin', () => {
+  // Four bins of width 0.5 from -1; gaps -0.9, 0.1, 0.2, 0.3 and 0.7, one expert that should admit 40 % of five.
+  const histogram = createGapHistogram(1, 0.4, undefined, 4);
+  const out = new Float64Array(1);
+  histogram.begin(new Float32Array(1), 1);
+  for (const gap of [-0.9, 0.1, 0.2, 0.3, 0.7]) histogram.add(Float32Array.of(0.5), 0, 0.5 + gap);
+  histogram.endPass(out);
+  expect([...histogram.counts]).toEqual([1, 0, 3, 1]);
+  // One token below the third bin; the second is a third of the way through its three.
+  expect(out[0]).toBeCloseTo(0.5 / 3, 12);
+});
+
 test('histograms of two halves of a batch add up to the histogram of the whole', () => {
   fc.assert(
     fc.property(gapCase, fc.nat(60), (c, cut) => {

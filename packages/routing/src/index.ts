@@ -10,6 +10,7 @@ export { type RoutingPolicyName, routingPolicies } from './registry.js';
 export { countLoads } from './route-rows.js';
 export { type Scoring, scoreRowNaive, scoreRows } from './scoring.js';
 export { createSelector, type Selector, selectNaive } from './select.js';
+export { createAdam } from './study/adam.js';
 export { auxLossOf } from './study/aux-loss.js';
 export {
   lossOf,

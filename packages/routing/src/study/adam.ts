@@ -13,12 +13,14 @@ export function createAdam(length: number, learningRate: number) {
   let step = 0;
   return (parameters: Float64Array, gradients: Float64Array): void => {
     step++;
-    const rate = (learningRate * Math.sqrt(1 - BETA2 ** step)) / (1 - BETA1 ** step);
+    const firstShare = 1 - BETA1 ** step;
+    const secondShare = 1 - BETA2 ** step;
     for (let i = 0; i < length; i++) {
       const g = gradients[i];
       first[i] = BETA1 * first[i] + (1 - BETA1) * g;
       second[i] = BETA2 * second[i] + (1 - BETA2) * g * g;
-      parameters[i] -= (rate * first[i]) / (Math.sqrt(second[i]) + EPSILON);
+      parameters[i] -=
+        (learningRate * first[i]) / firstShare / (Math.sqrt(second[i] / secondShare) + EPSILON);
     }
   };
 }
