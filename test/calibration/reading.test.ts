@@ -160,6 +160,13 @@ describe('outputs of other tools', () => {
     const ll = measurementsIn({ name: 'wideep_deepep_ll_perf.txt', text: exchange }).reading;
     expect(ll?.experiments[0]).toMatchObject({ profile: 'h200/low-latency-dispatch', measured: 110_000 });
     expect(ll?.experiments[0]?.groups[0]).toBe('ep 16');
+    const normal =
+      'framework,version,device,op_name,kernel_source,node_num,hidden_size,num_token,num_topk,num_experts,dispatch_sms,dispatch_transmit_us,dispatch_notify_us,combine_sms,combine_transmit_us,combine_notify_us\n' +
+      'sglang,0.5,NVIDIA H800,normal,deepep,4,7168,4096,8,256,20,1900,40,20,3700,30\n';
+    const [dispatch, combine] =
+      measurementsIn({ name: 'wideep_deepep_normal_perf.txt', text: normal }).reading?.experiments ?? [];
+    expect(dispatch).toMatchObject({ profile: 'h800/normal-dispatch', measured: 1_900_000 });
+    expect(combine).toMatchObject({ profile: 'h800/normal-combine', measured: 3_700_000 });
   });
 
   test('every foreign reader leaves the shipped tables alone', () => {

@@ -1,5 +1,6 @@
 /**
- * Files of aiconfigurator's collectors: experts (moe_perf), DeepEP low latency (wideep_deepep_ll_perf) and NCCL.
+ * Files of aiconfigurator's collectors: experts (moe_perf), DeepEP (wideep_deepep_ll_perf and
+ * wideep_deepep_normal_perf) and NCCL.
  * Latencies are milliseconds there, except DeepEP's; NCCL's message size is elements of two bytes.
  */
 import { type CsvRow, parseCsv } from '../csv.js';
@@ -39,6 +40,19 @@ function lowLatencyRow({ cells }: CsvRow): Cells {
   };
 }
 
+function normalRow({ cells }: CsvRow): Cells {
+  return {
+    system: cells.device ?? '',
+    node_num: cells.node_num ?? '',
+    hidden: cells.hidden_size ?? '',
+    tokens_per_rank: cells.num_token ?? '',
+    topk: cells.num_topk ?? '',
+    experts: cells.num_experts ?? '',
+    dispatch_transmit_us: cells.dispatch_transmit_us ?? '',
+    combine_transmit_us: cells.combine_transmit_us ?? '',
+  };
+}
+
 function collectiveRow({ cells }: CsvRow): Cells {
   return {
     system: cells.device ?? '',
@@ -53,6 +67,7 @@ function collectiveRow({ cells }: CsvRow): Cells {
 const kinds: readonly { readonly tell: string; readonly row: (row: CsvRow) => Cells }[] = [
   { tell: 'moe_ep_size', row: expertsRow },
   { tell: 'dispatch_avg_t_us', row: lowLatencyRow },
+  { tell: 'dispatch_transmit_us', row: normalRow },
   { tell: 'message_size', row: collectiveRow },
 ];
 

@@ -80,7 +80,8 @@ export const oneSidedModel = model(
 
 export const throughputModel = model(
   'throughput',
-  'the slower of scale-up and scale-out bytes over their achieved rates',
+  'start + the slower of scale-up and scale-out bytes over their achieved rates',
+  'startNs',
   'upFraction',
   'outFraction',
 );

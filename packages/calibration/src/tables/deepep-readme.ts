@@ -5,13 +5,10 @@
  */
 import { type CsvRow, type CsvTable, numberIn } from '../csv.js';
 import { type Experiment, ReadingBuilder, type TableReading } from '../experiment.js';
-import { linkMaker, throughputModel } from '../models/link-model.js';
-import { distinctGroups } from '../occupancy.js';
 import type { SystemFigures } from '../systems.js';
-import { copyBytes, lowLatencyExperiment } from './low-latency.js';
+import { lowLatencyExperiment } from './low-latency.js';
+import { normalBandwidthExperiment } from './normal.js';
 import { systemOf, type TableReader } from './reader.js';
-
-const linkOf = linkMaker(throughputModel);
 
 const SYSTEM = 'h800';
 const HIDDEN = 7168;
@@ -19,33 +16,6 @@ const TOP_K = 8;
 const EXPERTS = 256;
 const NORMAL_TOKENS = 4096;
 const LOW_LATENCY_TOKENS = 128;
-const NODE_RANKS = 8;
-const TOP_NODES = 4;
-
-/**
- * Bandwidth as DeepEP counts it, bytes/s: rows to the own node or rank are counted as well, though they do not
- * travel. Rows go once per node over the network and once per rank over the scale-up links.
- */
-function normalBandwidth(
-  ep: number,
-  phase: 'dispatch' | 'combine',
-  figures: SystemFigures,
-  values: readonly number[],
-): number {
-  const link = linkOf(values);
-  const rowBytes = copyBytes(phase, HIDDEN);
-  const nodes = Math.max(1, ep / NODE_RANKS);
-  const usedNodes = Math.min(nodes, TOP_NODES);
-  const ranks = distinctGroups(Math.min(ep, usedNodes * NODE_RANKS), EXPERTS * (usedNodes / nodes), TOP_K);
-  const inDomain = Math.min(ep, NODE_RANKS);
-  const upBytes = NORMAL_TOKENS * ranks * ((inDomain - 1) / inDomain) * rowBytes;
-  const upNs = (1e9 * upBytes) / (figures.scaleUpBytesPerSec * link.upFraction);
-  if (nodes <= 1) return (1e9 * NORMAL_TOKENS * ranks * rowBytes) / upNs;
-  const perNode = distinctGroups(usedNodes, EXPERTS * (usedNodes / nodes), TOP_K);
-  const counted = NORMAL_TOKENS * perNode * rowBytes;
-  const outNs = (1e9 * counted * ((nodes - 1) / nodes)) / (figures.scaleOutBytesPerSec * link.outFraction);
-  return (1e9 * counted) / Math.max(upNs, outNs);
-}
 
 function experimentOf(
   row: CsvRow,
@@ -63,14 +33,8 @@ function experimentOf(
   if (row.cells.kernel !== 'normal') return `unknown kernel: ${row.cells.kernel}`;
   const measured = numberIn(row, `${phase}_gbps`);
   if (measured === null) return 'no measured bandwidth';
-  return {
-    profile: `${figures.system}/normal-${phase}`,
-    model: throughputModel,
-    groups: [`ep ${ep}`],
-    label: `normal ${phase} ep ${ep}`,
-    measured: 1e9 * measured,
-    predict: (values) => normalBandwidth(ep, phase, figures, values),
-  };
+  const one = { ep, hidden: HIDDEN, tokensPerRank: NORMAL_TOKENS, topK: TOP_K, experts: EXPERTS };
+  return normalBandwidthExperiment(one, phase, figures, 1e9 * measured);
 }
 
 function read(table: CsvTable, fileName: string): TableReading {

@@ -11,7 +11,7 @@ import type { TableReader } from './reader.js';
 const linkOf = linkMaker(lowLatencyModel);
 
 /** Ranks of one node: 8, or 4 where a rack is one domain. */
-function nodeRanks(figures: SystemFigures): number {
+export function nodeRanks(figures: SystemFigures): number {
   return figures.domainRanks > 8 ? 4 : 8;
 }
 

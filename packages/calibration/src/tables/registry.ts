@@ -10,6 +10,7 @@ import { groupedGemm } from './grouped-gemm.js';
 import { k3Experts } from './k3-experts.js';
 import { latentAttention } from './latent-attention.js';
 import { lowLatency } from './low-latency.js';
+import { normalKernels } from './normal.js';
 import { oneSided } from './one-sided.js';
 import type { TableReader } from './reader.js';
 import { routedLayer } from './routed-layer.js';
@@ -28,6 +29,9 @@ export const tableReaders = {
   'mla_h800.csv': latentAttention,
 } as const satisfies Record<string, TableReader>;
 
+/** Kinds without a published table of ours; told by their columns only. */
+const furtherReaders: readonly TableReader[] = [normalKernels];
+
 /** The reader of a file, by its name or else by its columns; null when neither is known. */
 export function readerFor(fileName: string, table: CsvTable): TableReader | null {
   const has = (reader: TableReader): boolean =>
@@ -35,5 +39,5 @@ export function readerFor(fileName: string, table: CsvTable): TableReader | null
   const base = fileName.split(/[\\/]/).at(-1) as string;
   const named: TableReader | undefined = (tableReaders as Record<string, TableReader>)[base];
   if (named !== undefined && has(named)) return named;
-  return Object.values<TableReader>(tableReaders).find(has) ?? null;
+  return [...Object.values<TableReader>(tableReaders), ...furtherReaders].find(has) ?? null;
 }

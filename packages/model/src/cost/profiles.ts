@@ -29,9 +29,27 @@ function generation(name: string): string {
   return /^[a-z]+/.exec(name.toLowerCase())?.[0] ?? '';
 }
 
+/** Error of a kernel's fractions on another architecture: H200 predicted from Blackwell was off by 62 % in the median. */
+const OTHER_ARCHITECTURE_ERROR = 0.6;
+
+/** A profile of another device, with the error bar that borrowing deserves. */
+function borrowed(profile: DeviceProfile, device: DeviceSpec): DeviceProfile {
+  const known = profile.leaveOutError;
+  // GB200 and B200 are one architecture, as are GH200 and H200: the last letter tells.
+  const sameArchitecture = generation(profile.device).at(-1) === generation(device.name).at(-1);
+  const doubled = known === null ? null : 2 * known;
+  return {
+    ...profile,
+    name: `${profile.name} on ${device.name}`,
+    provenance: 'derived',
+    source: `fractions of ${profile.name} at nominal figures of ${device.name}`,
+    leaveOutError: sameArchitecture ? doubled : OTHER_ARCHITECTURE_ERROR,
+  };
+}
+
 /**
  * The profile that speaks for a device and the stored format of its experts: fitted on this device when there
- * is one, else the same kernel on a relative, told as derived and with twice the error bar.
+ * is one, else the same kernel on a relative, told as derived and with a wider error bar.
  * Whole fused layers ('fused-w4a8') are never taken by default; ask for them by name.
  */
 export function profileFor(device: DeviceSpec, precision: Precision): DeviceProfile {
@@ -40,13 +58,10 @@ export function profileFor(device: DeviceSpec, precision: Precision): DeviceProf
   const candidates = Object.values<DeviceProfile>(deviceProfiles).filter((one) => one.kernel === kernel);
   const own = candidates.find((profile) => words.includes(profile.device));
   if (own !== undefined) return own;
-  const sameGeneration = candidates.find((one) => generation(one.device) === generation(device.name));
-  const nearest = sameGeneration ?? (candidates[0] as DeviceProfile);
-  return {
-    ...nearest,
-    name: `${nearest.name} on ${device.name}`,
-    provenance: 'derived',
-    source: `fractions of ${nearest.name} at nominal figures of ${device.name}`,
-    leaveOutError: nearest.leaveOutError === null ? null : 2 * nearest.leaveOutError,
-  };
+  const letters = generation(device.name);
+  const nearest =
+    candidates.find((one) => generation(one.device) === letters) ??
+    candidates.find((one) => generation(one.device).at(-1) === letters.at(-1)) ??
+    (candidates[0] as DeviceProfile);
+  return borrowed(nearest, device);
 }
