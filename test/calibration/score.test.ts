@@ -1,15 +1,22 @@
 import {
+  balancedLoads,
   calibrate,
+  deviceProfileFrom,
   type Experiment,
+  type FittedProfile,
   linkCosts,
   linkProfiles,
   measurementsIn,
   median,
   parseCsv,
+  type SystemFigures,
   scoreTables,
   shippedTables,
   shippedValues,
+  systemFigures,
 } from '@epsim/calibration';
+import { expertComputeTime } from '@epsim/model';
+import { modelPresets } from '@epsim/spec';
 import { describe, expect, test } from 'vitest';
 
 const scores = scoreTables(shippedTables, { leaveOut: 'none' });
@@ -149,6 +156,27 @@ describe('calibrating', () => {
       expect(one.medianError).toBeLessThan(0.1);
       expect(JSON.parse(JSON.stringify(one))).toEqual(one);
     }
+  });
+
+  test('a fit to experts becomes a device profile that predicts as the fit does, a fit to links does not', () => {
+    const name = 'k3_experts_h200_sxm.csv';
+    const fit = calibrate(fileNamed(name).text, name).profiles.find(
+      (one) => one.profile === 'h200/marlin-w4a16',
+    );
+    const profile = deviceProfileFrom(fit as FittedProfile);
+    expect(profile?.experts.startNs).toBe(fit?.parameters.startNs);
+    expect(profile?.experts.tileRows).toEqual([8, 16, 32, 48, 64]);
+    const k3 = modelPresets['kimi-k3'];
+    const { device } = systemFigures('h200') as SystemFigures;
+    const ns = expertComputeTime(
+      k3,
+      device,
+      balancedLoads({ tokens: 64, expertCount: 896, topK: 16, ranks: 1 }),
+      profile ?? undefined,
+    ).ns;
+    expect(Math.abs(ns / 5_735_000 - 1)).toBeLessThan(0.1);
+    const link = calibrate(fileNamed('nvlink_onesided_gb200.csv').text).profiles[0];
+    expect(deviceProfileFrom(link as FittedProfile)).toBeNull();
   });
 
   test('faster measurements give faster links', () => {

@@ -13,8 +13,8 @@ export interface Work {
   readonly kernels: number;
 }
 
-/** Twice the median error on shapes left out of the fits of `dense` and `attention`, for other devices. */
-const ROOFLINE_ERROR = 0.15;
+/** Twice the larger median error (0.09) on shapes left out of the fits of `dense` and `attention`: other devices borrow them. */
+const ROOFLINE_ERROR = 0.18;
 
 export const NO_WORK: Work = { flops: 0, bytes: 0, kernels: 0 };
 
