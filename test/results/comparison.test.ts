@@ -2,7 +2,7 @@ import { compareRuns, comparisonSchema, summarize } from '@epsim/results';
 import { describe, expect, test } from 'vitest';
 import { sampleRecord, sampleScenario } from './sample.js';
 
-const extra = { version: '0', paramCount: 1, activeParamCount: 1, notes: [] };
+const extra = { version: '0', paramCount: 1, activeParamCount: 1, buffers: [], notes: [] };
 
 /** A run of one layer whose busiest expert has `busiest` of the choices beyond its share. */
 function runWith(seed: number, busiest: number) {

@@ -17,7 +17,13 @@ const records = [
   sampleRecord([2, 2, 2, 2], [4, 4], { step: 1 }),
 ];
 const finished = {
-  summary: summarize(scenario, records, { version: '0', paramCount: 1, activeParamCount: 1, notes: [] }),
+  summary: summarize(scenario, records, {
+    version: '0',
+    paramCount: 1,
+    activeParamCount: 1,
+    buffers: [],
+    notes: [],
+  }),
   scenarioYaml: 'name: sample\n',
   rankTraffic: { rankCount: 2, bytes: Float64Array.of(1, 2.5, 3, 4) },
   linkUse: [{ link: 'rank 0, up', tier: 'scale-up', bytes: 12, busyFraction: 1 / 3 }],

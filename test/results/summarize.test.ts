@@ -2,7 +2,13 @@ import { loadMeasures, summarize, summarySchema } from '@epsim/results';
 import { describe, expect, test } from 'vitest';
 import { estimate, sampleRecord, sampleScenario } from './sample.js';
 
-const extra = { version: '0.1.0', paramCount: 2e12, activeParamCount: 1e11, notes: ['a note'] };
+const extra = {
+  version: '0.1.0',
+  paramCount: 2e12,
+  activeParamCount: 1e11,
+  buffers: [{ quantile: 1, rows: 3 }],
+  notes: ['a note'],
+};
 
 describe('a summary', () => {
   test('layers that lean opposite ways do not cancel', () => {

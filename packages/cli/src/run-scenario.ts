@@ -77,6 +77,7 @@ export async function runScenario(request: RunRequest, terminal: Terminal): Prom
     ...(carry && scenario.carry
       ? { carriedTransport: scenario.carry.transport, carriedWorkers: scenario.carry.workers }
       : {}),
+    buffers: simulation.buffers().map(({ quantile, rows }) => ({ quantile, rows })),
     notes: notesOf(scenario, simulation, carry !== null),
   });
   folder.finish({

@@ -4,7 +4,7 @@
  * Two things go back between steps, the router's bias and the placement; everything else flows one way.
  */
 import { expertSizes } from '@epsim/model';
-import { type Moves, moves } from '@epsim/placement';
+import { type BufferSize, bufferSizes, type Moves, moves, receivedRows } from '@epsim/placement';
 import { loadMeasures } from '@epsim/results';
 import {
   createRoutingArena,
@@ -30,7 +30,7 @@ export interface SimulationOptions {
   /** Reads a file that the scenario names (a trace, a load table). */
   readonly readFile?: (path: string) => Uint8Array;
   /** Carries the last steps, where the scenario asks for it. */
-  readonly carry?: CarrySession;
+  readonly carry?: Pick<CarrySession, 'carry'>;
   /** The registries that the scenario's names are looked up in; the product's own unless said. */
   readonly catalog?: EngineCatalog;
   /** False leaves out all times. */
@@ -48,6 +48,8 @@ export class Simulation {
   totalNs = 0;
   /** The layers of the step in hand, as timed. */
   private stepTimes: TimedLayer[] = [];
+  /** Rows that each rank received from others, one entry per record. */
+  private readonly received: Int32Array[] = [];
   private readonly routers: Router[];
   private readonly baselines: Router[] | null;
   private readonly keeper: PlacementKeeper;
@@ -104,6 +106,11 @@ export class Simulation {
       const bytes = this.linkBytes[i];
       return { link: name, tier, bytes, busyFraction: bytes === 0 ? 0 : busyNs / this.totalNs };
     });
+  }
+
+  /** Receive buffers that suffice in a share of the layers of all steps so far. */
+  buffers(): BufferSize[] {
+    return bufferSizes(this.received);
   }
 
   /** The last step as a timeline per rank and stream. */
@@ -217,6 +224,7 @@ export class Simulation {
     }
     for (let i = 0; i < this.linkBytes.length; i++) this.linkBytes[i] += timed.linkBytes[i];
     this.totalNs += timed.stepNs;
+    this.received.push(receivedRows(plan.rowsPerPair, n));
     this.stepTimes.push(timed);
   }
 }

@@ -17,6 +17,8 @@ export interface SummaryExtra {
   /** What really carried the rows, and over how many workers; absent when nothing was carried. */
   readonly carriedTransport?: string;
   readonly carriedWorkers?: number;
+  /** Receive buffers by the share of layers in which they suffice. */
+  readonly buffers: Summary['buffers'];
   /** What is scaled, assumed or left out, one sentence each. */
   readonly notes: readonly string[];
 }
@@ -66,7 +68,9 @@ export function summarize(scenario: Scenario, records: readonly StepRecord[], ex
       slots: total(whole.map((record) => record.move.slots)),
       bytes: total(whole.map((record) => record.move.bytes)),
       ns: total(whole.map((record) => record.move.ns)),
+      steps: steps.filter((step) => step.some((record) => record.move.slots > 0)).length,
     },
+    buffers: [...extra.buffers],
     carried: carriedOf(steps, scenario, extra),
     timed: summarizeTimes(steps, cluster.rankCount),
     notes: [...extra.notes],

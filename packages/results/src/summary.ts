@@ -126,8 +126,17 @@ export const summarySchema = z.strictObject({
       slots: z.number().describe('slots that a placement change filled anew, all steps and layers'),
       bytes: z.number().describe('weights that moved for it'),
       ns: z.number().describe('time that took; not part of timed.stepNs'),
+      steps: z.int().describe('steps in which something moved'),
     })
     .describe('experts moved by placement changes'),
+  buffers: z
+    .array(
+      z.strictObject({
+        quantile: z.number().describe('share of the layers of all steps in which the rows suffice'),
+        rows: z.int().describe('rows that hold what the fullest rank receives from others in one layer'),
+      }),
+    )
+    .describe('for sizing dispatch buffers, such as num_max_dispatch_tokens_per_rank'),
   carried: z
     .strictObject({
       transport: z.string().nullable().describe('null when nothing was carried'),

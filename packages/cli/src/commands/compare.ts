@@ -6,6 +6,7 @@ import { type ComparedRuns, type Comparison, compareRuns } from '@epsim/results'
 import { type Command, Option } from 'commander';
 import { UsageError } from '../failure.js';
 import { measurePoint } from '../measure-point.js';
+import { rebalanceSentences } from '../rebalance-benefit.js';
 import { loadScenario, readerBeside } from '../scenario-file.js';
 import { type Terminal, terminal } from '../terminal.js';
 import { studyText, trainingStudy, writeStudy } from '../training-study.js';
@@ -85,11 +86,13 @@ async function compare(path: string | undefined, options: CompareOptions): Promi
     rows,
   );
   if (options.out !== undefined) await writeComparison(comparison, options.out);
-  term.answer(
-    options.json
-      ? JSON.stringify(comparison, null, 2)
-      : terminalComparison(comparison, { width: term.width, colour: term.colour }),
-  );
+  const sentences = rebalanceSentences(rows);
+  if (options.json) {
+    term.answer(JSON.stringify(sentences.length > 0 ? { ...comparison, sentences } : comparison, null, 2));
+    return;
+  }
+  const tables = terminalComparison(comparison, { width: term.width, colour: term.colour });
+  term.answer([tables, ...sentences].join('\n'));
 }
 
 async function study(term: Terminal, options: CompareOptions): Promise<void> {
