@@ -45,6 +45,7 @@ describe('the shipped profiles on the shipped tables', () => {
       'deepep_low_latency.csv': 0.08,
       'deepep_v1_h800.csv': 0.08,
       'nvlink_onesided_gb200.csv': 0.1,
+      'hybrid_ep.csv': 0.15,
       'nccl_collectives.csv': 0.15,
       'k3_experts_b200_sxm.csv': 0.15,
       'k3_experts_h200_sxm.csv': 0.15,

@@ -86,6 +86,29 @@ export const throughputModel = model(
   'outFraction',
 );
 
+/** Kernels whose multiprocessors are given: their copying and the links are two limits that meet softly. */
+export const unitLimitedModel: TimeModel = {
+  name: 'unit-limited',
+  summary: 'bandwidth of the multiprocessors that copy, and of the links at their achieved rates',
+  parameters: [
+    { name: 'unitBytesPerSec', start: 15e9, min: 0.5e9, max: 200e9 },
+    { name: 'linkFraction', start: 0.8, min: 0.1, max: 1 },
+    { name: 'overlapExponent', start: 3, min: 1, max: 12 },
+  ],
+};
+
+/** Bandwidth, bytes/s, of `units` multiprocessors over links that allow `linkBytesPerSec` nominally. */
+export function unitLimitedBandwidth(
+  units: number,
+  linkBytesPerSec: number,
+  values: readonly number[],
+): number {
+  const [unitBytesPerSec = 1, linkFraction = 1, overlapExponent = 1] = values;
+  const copyNsPerByte = 1 / (units * unitBytesPerSec);
+  const linkNsPerByte = 1 / (linkBytesPerSec * linkFraction);
+  return 1 / combine(copyNsPerByte, linkNsPerByte, overlapExponent);
+}
+
 /** A message of a collective is a step of the ring or tree, with its own wait. */
 const STEP_BOUNDS = { start: 1000, min: 0, max: 6000 };
 

@@ -7,9 +7,31 @@ import type { LinkProfile } from './link-profile.js';
 const AIC =
   'aiconfigurator collectors, github.com/ai-dynamo/aiconfigurator @095f58a5, Apache-2.0: DeepEP low latency';
 const DEEPEP = 'DeepEP docs/legacy.md, github.com/deepseek-ai/DeepEP at dd758ca (2026-07-14), MIT';
+const HYBRID = 'Hybrid-EP, docs/README_Hybrid-EP.md of DeepEP branch hybrid-ep @94a9f8f (2026-07-10), MIT';
 const ONE_SIDED = 'TensorRT-LLM tech blog 18 @22de8b34, Apache-2.0: NVLink one-sided all-to-all';
 
 export const linkProfiles: Readonly<Record<string, LinkProfile>> = {
+  'b200/deepep-torch-api-combine': {
+    parameters: { unitBytesPerSec: 18_890_000_000, linkFraction: 0.5967, overlapExponent: 4.267 },
+    source: HYBRID,
+    range: { ranks: [8, 8], sms: [16, 48] },
+    medianError: 0.0063,
+    leaveOutError: 0.01,
+  },
+  'b200/deepep-torch-api-dispatch-bf16': {
+    parameters: { unitBytesPerSec: 21_460_000_000, linkFraction: 0.6298, overlapExponent: 7.481 },
+    source: HYBRID,
+    range: { ranks: [8, 8], sms: [16, 48] },
+    medianError: 0.013,
+    leaveOutError: 0.02,
+  },
+  'b200/deepep-torch-api-dispatch-fp8': {
+    parameters: { unitBytesPerSec: 15_520_000_000, linkFraction: 0.6705, overlapExponent: 2.88 },
+    source: HYBRID,
+    range: { ranks: [8, 8], sms: [16, 48] },
+    medianError: 0.0087,
+    leaveOutError: 0.011,
+  },
   'b200/low-latency-combine': {
     parameters: {
       startNs: 15_540,
@@ -79,6 +101,48 @@ export const linkProfiles: Readonly<Record<string, LinkProfile>> = {
     range: { ep: [8, 32], tokens: [1, 2_048] },
     medianError: 0.044,
     leaveOutError: 0.089,
+  },
+  'h100/hybridep-kernel-only-combine': {
+    parameters: { unitBytesPerSec: 13_150_000_000, linkFraction: 0.7953, overlapExponent: 11.8 },
+    source: HYBRID,
+    range: { ranks: [16, 64], sms: [4, 16] },
+    medianError: 0.077,
+    leaveOutError: 0.14,
+  },
+  'h100/hybridep-kernel-only-dispatch-bf16': {
+    parameters: { unitBytesPerSec: 12_180_000_000, linkFraction: 0.8286, overlapExponent: 11.8 },
+    source: HYBRID,
+    range: { ranks: [16, 64], sms: [4, 16] },
+    medianError: 0.063,
+    leaveOutError: 0.089,
+  },
+  'h100/hybridep-kernel-only-dispatch-fp8': {
+    parameters: { unitBytesPerSec: 9_129_000_000, linkFraction: 0.7852, overlapExponent: 5.962 },
+    source: HYBRID,
+    range: { ranks: [16, 64], sms: [4, 16] },
+    medianError: 0.067,
+    leaveOutError: 0.093,
+  },
+  'h100/hybridep-torch-api-combine': {
+    parameters: { unitBytesPerSec: 11_260_000_000, linkFraction: 0.7318, overlapExponent: 4.763 },
+    source: HYBRID,
+    range: { ranks: [16, 64], sms: [4, 16] },
+    medianError: 0.088,
+    leaveOutError: 0.15,
+  },
+  'h100/hybridep-torch-api-dispatch-bf16': {
+    parameters: { unitBytesPerSec: 10_260_000_000, linkFraction: 0.671, overlapExponent: 11.8 },
+    source: HYBRID,
+    range: { ranks: [16, 64], sms: [4, 16] },
+    medianError: 0.085,
+    leaveOutError: 0.12,
+  },
+  'h100/hybridep-torch-api-dispatch-fp8': {
+    parameters: { unitBytesPerSec: 7_591_000_000, linkFraction: 0.5891, overlapExponent: 5.538 },
+    source: HYBRID,
+    range: { ranks: [16, 64], sms: [4, 16] },
+    medianError: 0.076,
+    leaveOutError: 0.11,
   },
   'h100/low-latency-combine': {
     parameters: {

@@ -6,6 +6,7 @@ import { lowLatencyTable } from './deepep-low-latency.js';
 import { deepEpReadmeTable } from './deepep-v1-h800.js';
 import { deepGemmTable } from './deepgemm-h800.js';
 import { groupedGemmTable } from './dsv3-grouped-gemm-h800.js';
+import { hybridEpTable } from './hybrid-ep.js';
 import { b200ExpertsTable } from './k3-experts-b200-sxm.js';
 import { gb200ExpertsTable } from './k3-experts-gb200.js';
 import { h200ExpertsTable } from './k3-experts-h200-sxm.js';
@@ -18,6 +19,7 @@ export const shippedTables: readonly MeasurementFile[] = [
   lowLatencyTable,
   deepEpReadmeTable,
   oneSidedTable,
+  hybridEpTable,
   collectivesTable,
   b200ExpertsTable,
   h200ExpertsTable,

@@ -7,6 +7,7 @@ import { collectives } from './collectives.js';
 import { deepEpReadme } from './deepep-readme.js';
 import { deepGemm } from './deepgemm.js';
 import { groupedGemm } from './grouped-gemm.js';
+import { hybridEp } from './hybrid-ep.js';
 import { k3Experts } from './k3-experts.js';
 import { latentAttention } from './latent-attention.js';
 import { lowLatency } from './low-latency.js';
@@ -19,6 +20,7 @@ export const tableReaders = {
   'deepep_low_latency.csv': lowLatency,
   'deepep_v1_h800.csv': deepEpReadme,
   'nvlink_onesided_gb200.csv': oneSided,
+  'hybrid_ep.csv': hybridEp,
   'nccl_collectives.csv': collectives,
   'k3_experts_b200_sxm.csv': k3Experts,
   'k3_experts_h200_sxm.csv': k3Experts,
