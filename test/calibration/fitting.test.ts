@@ -35,6 +35,7 @@ function synthetic(truth: readonly number[], disturb: (ns: number, index: number
       model: lowLatencyModel,
       groups: [`ep ${ep}`],
       label: `${index}`,
+      line: index + 1,
       measured: disturb(predict(truth), index),
       predict,
     };

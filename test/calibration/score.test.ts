@@ -89,6 +89,14 @@ describe('the shipped profiles on the shipped tables', () => {
     expect(1 + (after?.bias as number)).toBeCloseTo((1 + (before?.bias as number)) / 2, 6);
   });
 
+  test('every line of a table is either scored or skipped', () => {
+    for (const score of scores) {
+      const { table } = measurementsIn(fileNamed(score.file));
+      expect(score.rows + score.skippedRows, score.file).toBe(table?.rows.length);
+      expect(score.predictions, score.file).toBe(score.points.length);
+    }
+  });
+
   test('the worst rows are the largest errors, worst first', () => {
     for (const score of scores) {
       const sizes = score.worstRows.map((row) => Math.abs(row.error));
@@ -113,7 +121,7 @@ describe('leaving a group out', () => {
     expect(score?.leaveOut.map((line) => line.by).sort()).toEqual(['ep', 'hidden', 'system', 'tokens']);
     for (const line of score?.leaveOut ?? []) expect(line.medianError, line.by).toBeLessThan(0.25);
     const systems = score?.leaveOut.find((line) => line.by === 'system');
-    expect(systems?.rows).toBe(score?.rows);
+    expect(systems?.predictions).toBe(score?.predictions);
   });
 
   test('it says which group was left out of which profile', () => {

@@ -15,6 +15,7 @@ export interface FittedProfile {
   readonly model: string;
   readonly summary: string;
   readonly parameters: Readonly<Record<string, number>>;
+  /** Measured values that were fitted. */
   readonly rows: number;
   /** What the rows span: ranks, tokens and the like, smallest and largest. */
   readonly range: Readonly<Record<string, readonly [number, number]>>;

@@ -19,7 +19,8 @@ export interface TimeModel {
   readonly parameters: readonly Parameter[];
 }
 
-export interface Experiment {
+/** How a reader sees a measured value, before it is placed in its table. */
+export interface RowModel {
   /** The profile that speaks for it: system and kernel, "h100/low-latency-dispatch". */
   readonly profile: string;
   readonly model: TimeModel;
@@ -33,14 +34,20 @@ export interface Experiment {
   predict(values: readonly number[]): number;
 }
 
-export interface SkippedRows {
+export interface Experiment extends RowModel {
+  /** Line of the table; a line may hold several measured values. */
+  readonly line: number;
+}
+
+export interface SkippedValues {
   readonly reason: string;
-  readonly rows: number;
+  /** Measured values, of which a line of a table may hold several. */
+  readonly values: number;
 }
 
 export interface TableReading {
   readonly experiments: readonly Experiment[];
-  readonly skipped: readonly SkippedRows[];
+  readonly skipped: readonly SkippedValues[];
 }
 
 /** Collects experiments and counts what was skipped and why. */
@@ -48,14 +55,18 @@ export class ReadingBuilder {
   readonly experiments: Experiment[] = [];
   readonly #skipped = new Map<string, number>();
 
-  skip(reason: string, rows = 1): void {
-    if (rows > 0) this.#skipped.set(reason, (this.#skipped.get(reason) ?? 0) + rows);
+  add(line: number, model: RowModel): void {
+    this.experiments.push({ ...model, line });
+  }
+
+  skip(reason: string, values = 1): void {
+    if (values > 0) this.#skipped.set(reason, (this.#skipped.get(reason) ?? 0) + values);
   }
 
   done(): TableReading {
     return {
       experiments: this.experiments,
-      skipped: [...this.#skipped].map(([reason, rows]) => ({ reason, rows })),
+      skipped: [...this.#skipped].map(([reason, values]) => ({ reason, values })),
     };
   }
 }

@@ -1,6 +1,6 @@
 export { type Calibration, calibrate, type FittedProfile } from './calibrate.js';
 export { type CsvRow, type CsvTable, parseCsv } from './csv.js';
-export type { Experiment, Parameter, SkippedRows, TableReading, TimeModel } from './experiment.js';
+export type { Experiment, Parameter, SkippedValues, TableReading, TimeModel } from './experiment.js';
 export { type FitOptions, fitParameters } from './fit.js';
 export { foreignReaders } from './foreign/registry.js';
 export { type BenchmarkShape, balancedLoads, loadsOf, powerLawLoads } from './loads.js';

@@ -12,7 +12,7 @@ import {
   leaveGroupOut,
   REFIT,
 } from './calibrate.js';
-import type { Experiment, SkippedRows } from './experiment.js';
+import type { Experiment, SkippedValues } from './experiment.js';
 import { type MeasurementFile, measurementsIn } from './measurements.js';
 import { relativeValues, shippedValues } from './profiles/shipped.js';
 import { median, summarise } from './statistics.js';
@@ -29,7 +29,7 @@ export interface ScoredRow {
 
 export interface ProfileScore {
   readonly profile: string;
-  readonly rows: number;
+  readonly predictions: number;
   readonly medianError: number | null;
   readonly leaveGroupOutMedianError: number | null;
   readonly groupedBy: string | null;
@@ -40,16 +40,19 @@ export interface ProfileScore {
 export interface LeaveOutScore {
   /** 'ep', 'tokens', 'hidden', ..., or 'system': predicted with the profile of the nearest other system. */
   readonly by: string;
-  readonly rows: number;
+  readonly predictions: number;
   readonly medianError: number;
 }
 
 export interface TableScore {
   readonly file: string;
-  /** Predictions that were scored; a line of a table may hold several. */
+  /** Lines of the table with at least one prediction, and lines with none. */
   readonly rows: number;
   readonly skippedRows: number;
-  readonly skipped: readonly SkippedRows[];
+  /** Measured values that were predicted and scored; a line may hold several. */
+  readonly predictions: number;
+  /** Measured values that were not, by reason. */
+  readonly skipped: readonly SkippedValues[];
   readonly medianError: number | null;
   readonly p90Error: number | null;
   readonly bias: number | null;
@@ -82,6 +85,7 @@ function scoreRows(experiments: readonly Experiment[], values: readonly number[]
 
 interface ProfileResult {
   readonly score: ProfileScore;
+  readonly lines: readonly number[];
   readonly points: readonly ScoredRow[];
   /** The headline: the coarsest kind of groups left out. */
   readonly degree: LeftOut | null;
@@ -114,11 +118,12 @@ function scoreProfile(
   if (relative !== null) leftOut.push({ by: 'system', errors: errorsOf(experiments, relative.values) });
   return {
     points,
+    lines: experiments.map((experiment) => experiment.line),
     degree,
     leftOut,
     score: {
       profile,
-      rows: points.length,
+      predictions: points.length,
       medianError: summarise(points.map((point) => point.error)).medianError,
       leaveGroupOutMedianError: degree === null ? null : medianSize(degree.errors),
       groupedBy: degree?.by ?? null,
@@ -137,28 +142,37 @@ function joinLeftOut(results: readonly ProfileResult[]): LeaveOutScore[] {
   for (const { by, errors } of results.flatMap((result) => result.leftOut)) {
     kinds.set(by, [...(kinds.get(by) ?? []), ...errors]);
   }
-  return [...kinds].map(([by, errors]) => ({ by, rows: errors.length, medianError: medianSize(errors) }));
+  return [...kinds].map(([by, errors]) => ({
+    by,
+    predictions: errors.length,
+    medianError: medianSize(errors),
+  }));
 }
 
 function scoreTable(file: MeasurementFile, options: ScoreOptions): TableScore {
   const { reading, table } = measurementsIn(file);
-  const skipped: SkippedRows[] = [...(reading?.skipped ?? [])];
+  const skipped: SkippedValues[] = [...(reading?.skipped ?? [])];
   if (reading === null) {
-    skipped.push({ reason: 'no time model for this kind of table', rows: table?.rows.length ?? 0 });
+    skipped.push({ reason: 'no time model for this kind of table', values: table?.rows.length ?? 0 });
   }
   const results: ProfileResult[] = [];
   for (const [profile, experiments] of byProfile(reading?.experiments ?? [])) {
     const result = scoreProfile(profile, experiments, options);
-    if (result === null) skipped.push({ reason: `no profile for ${profile}`, rows: experiments.length });
+    if (result === null) skipped.push({ reason: `no profile for ${profile}`, values: experiments.length });
     else results.push(result);
   }
   const points = results.flatMap((result) => result.points);
   const degree = results.flatMap((result) => result.degree?.errors ?? []);
   const worst = [...points].sort((a, b) => Math.abs(b.error) - Math.abs(a.error));
+  const { rows: predictions, ...errors } = summarise(points.map((point) => point.error));
+  const rows = new Set(results.flatMap((result) => result.lines)).size;
+  const lines = (table?.rows.length ?? 0) + (table?.broken.length ?? 0);
   return {
     file: file.name,
-    ...summarise(points.map((point) => point.error)),
-    skippedRows: skipped.reduce((sum, part) => sum + part.rows, 0),
+    rows,
+    skippedRows: lines - rows,
+    predictions,
+    ...errors,
     skipped,
     leaveGroupOutMedianError: degree.length > 0 ? medianSize(degree) : null,
     leaveOut: joinLeftOut(results),

@@ -3,7 +3,7 @@
  * Bus bytes are those of nccl-tests: what must leave a rank at the least.
  */
 import { type CsvRow, type CsvTable, numbersIn } from '../csv.js';
-import { type Experiment, ReadingBuilder, type TableReading } from '../experiment.js';
+import { ReadingBuilder, type RowModel, type TableReading } from '../experiment.js';
 import { collectiveModel, exchangeNs, linkMaker } from '../models/link-model.js';
 import { type SystemFigures, systemFigures } from '../systems.js';
 import type { TableReader } from './reader.js';
@@ -25,7 +25,7 @@ export function collectiveExperiment(
   bytes: number,
   figures: SystemFigures,
   measuredNs: number,
-): Experiment | null {
+): RowModel | null {
   const known = operations[operation];
   if (known === undefined) return null;
   const exchange = {
@@ -44,7 +44,7 @@ export function collectiveExperiment(
   };
 }
 
-function experimentOf(row: CsvRow): Experiment | string {
+function experimentOf(row: CsvRow): RowModel | string {
   const figures = systemFigures(row.cells.system ?? '');
   if (figures === null) return `no figures for system ${row.cells.system}`;
   const sizes = numbersIn(row, ['num_gpus', 'bytes', 'latency_us']);
@@ -62,7 +62,7 @@ function read(table: CsvTable): TableReading {
   for (const row of table.rows) {
     const experiment = experimentOf(row);
     if (typeof experiment === 'string') building.skip(experiment);
-    else building.experiments.push(experiment);
+    else building.add(row.line, experiment);
   }
   return building.done();
 }

@@ -4,7 +4,7 @@
  * best four nodes for the normal kernels, 128 tokens for the low-latency ones.
  */
 import { type CsvRow, type CsvTable, numberIn } from '../csv.js';
-import { type Experiment, ReadingBuilder, type TableReading } from '../experiment.js';
+import { ReadingBuilder, type RowModel, type TableReading } from '../experiment.js';
 import type { SystemFigures } from '../systems.js';
 import { lowLatencyExperiment } from './low-latency.js';
 import { normalBandwidthExperiment } from './normal.js';
@@ -17,11 +17,7 @@ const EXPERTS = 256;
 const NORMAL_TOKENS = 4096;
 const LOW_LATENCY_TOKENS = 128;
 
-function experimentOf(
-  row: CsvRow,
-  phase: 'dispatch' | 'combine',
-  figures: SystemFigures,
-): Experiment | string {
+function experimentOf(row: CsvRow, phase: 'dispatch' | 'combine', figures: SystemFigures): RowModel | string {
   const ep = numberIn(row, `${phase}_ep`);
   if (ep === null) return 'no degree';
   if (row.cells.kernel === 'low_latency') {
@@ -49,7 +45,7 @@ function read(table: CsvTable, fileName: string): TableReading {
     for (const phase of ['dispatch', 'combine'] as const) {
       const experiment = experimentOf(row, phase, figures);
       if (typeof experiment === 'string') building.skip(experiment);
-      else building.experiments.push(experiment);
+      else building.add(row.line, experiment);
     }
   }
   return building.done();

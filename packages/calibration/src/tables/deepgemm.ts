@@ -32,7 +32,7 @@ function read(table: CsvTable, fileName: string): TableReading {
       bytes: groups * (n * k + m * k + OUT_BYTES * m * n),
       kernels: 1,
     };
-    building.experiments.push({
+    building.add(row.line, {
       profile: `${figures.system}/dense-fp8`,
       model: rooflineModel,
       groups: [`m ${m}`],

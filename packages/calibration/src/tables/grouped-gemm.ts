@@ -44,7 +44,7 @@ function read(table: CsvTable, fileName: string): TableReading {
         building.skip('no measured time');
         continue;
       }
-      building.experiments.push({
+      building.add(row.line, {
         profile: `${figures.system}/deepgemm-fp8`,
         model: groupedModel,
         groups: [`ep ${row.cells.ep}`],

@@ -41,7 +41,7 @@ function read(table: CsvTable): TableReading {
         continue;
       }
       const phase = column.replace('_gbps', '').replace('_', '-');
-      building.experiments.push({
+      building.add(row.line, {
         profile: `${figures.system}/${kernelName(row)}-${phase}`,
         model: unitLimitedModel,
         groups: [`ranks ${sizes.ranks}`, `sms ${sizes.sms}`],

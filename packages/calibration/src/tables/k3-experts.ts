@@ -106,7 +106,7 @@ function read(table: CsvTable, fileName: string): TableReading {
     }
     const { family, sizes, loads, kernelOf } = inputs;
     const { moe_ep, moe_tp, num_tokens, distribution } = row.cells;
-    building.experiments.push({
+    building.add(row.line, {
       profile: `${figures.system}/${family.name}`,
       model: expertModel,
       groups: [`ep ${moe_ep}`, `tp ${moe_tp}`, `tokens ${num_tokens}`],

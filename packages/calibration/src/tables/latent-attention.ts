@@ -32,7 +32,7 @@ function read(table: CsvTable, fileName: string): TableReading {
       newTokens: phase === 'decode' ? 1 : sizes.kv_len,
       contextTokens: sizes.kv_len,
     });
-    building.experiments.push({
+    building.add(row.line, {
       profile: `${figures.system}/latent-attention`,
       model: rooflineModel,
       groups: [`batch ${sizes.batch}`],

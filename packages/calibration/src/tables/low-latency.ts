@@ -3,7 +3,7 @@
  * Payload formulas are those of the kernels; half of the rows count nothing but start and flags.
  */
 import { type CsvRow, type CsvTable, numberIn, numbersIn } from '../csv.js';
-import { type Experiment, ReadingBuilder, type TableReading } from '../experiment.js';
+import { ReadingBuilder, type RowModel, type TableReading } from '../experiment.js';
 import { exchangeNs, linkMaker, lowLatencyModel } from '../models/link-model.js';
 import { type SystemFigures, systemFigures } from '../systems.js';
 import type { TableReader } from './reader.js';
@@ -41,7 +41,7 @@ export function lowLatencyExperiment(
   phase: 'dispatch' | 'combine',
   figures: SystemFigures,
   measuredNs: number,
-): Experiment {
+): RowModel {
   const { ep, hidden, tokensPerRank, topK, experts } = one;
   const domain = Math.min(ep, figures.domainRanks);
   const payload = tokensPerRank * topK * copyBytes(phase, hidden);
@@ -90,7 +90,7 @@ function read(table: CsvTable): TableReading {
     for (const phase of ['dispatch', 'combine'] as const) {
       const measuredUs = numberIn(row, `${phase}_us`);
       if (measuredUs === null) building.skip('no measured time');
-      else building.experiments.push(lowLatencyExperiment(one, phase, figures, 1000 * measuredUs));
+      else building.add(row.line, lowLatencyExperiment(one, phase, figures, 1000 * measuredUs));
     }
   }
   return building.done();

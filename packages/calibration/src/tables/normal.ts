@@ -3,7 +3,7 @@
  * scale-up links, FP8 out and BF16 back. Choices are uniform over the experts of the best four nodes.
  */
 import { type CsvTable, numberIn, numbersIn } from '../csv.js';
-import { type Experiment, ReadingBuilder, type TableReading } from '../experiment.js';
+import { ReadingBuilder, type RowModel, type TableReading } from '../experiment.js';
 import { type Exchange, exchangeNs, linkMaker, throughputModel } from '../models/link-model.js';
 import { distinctGroups } from '../occupancy.js';
 import type { SystemFigures } from '../systems.js';
@@ -51,7 +51,7 @@ export function normalBandwidthExperiment(
   phase: 'dispatch' | 'combine',
   figures: SystemFigures,
   measured: number,
-): Experiment {
+): RowModel {
   const { exchange, countedBytes } = normalExchange(one, phase, figures);
   return {
     ...named(one, phase, figures),
@@ -87,7 +87,7 @@ function read(table: CsvTable, fileName: string): TableReading {
         continue;
       }
       const { exchange } = normalExchange(one, phase, figures);
-      building.experiments.push({
+      building.add(row.line, {
         ...named(one, phase, figures),
         measured: 1000 * measuredUs,
         predict: (values) => exchangeNs(exchange, figures, linkOf(values)),

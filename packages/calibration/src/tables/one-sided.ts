@@ -35,7 +35,7 @@ function read(table: CsvTable, fileName: string): TableReading {
         building.skip('no measured time');
         continue;
       }
-      building.experiments.push({
+      building.add(row.line, {
         profile: `${figures.system}/one-sided-${phase}`,
         model: oneSidedModel,
         groups: [`ep ${ep}`, `tokens ${batch}`],

@@ -47,7 +47,7 @@ function read(table: CsvTable, fileName: string): TableReading {
         continue;
       }
       const histograms = loads.map(histogramOf);
-      building.experiments.push({
+      building.add(row.line, {
         profile: `${figures.system}/fused-w4a8`,
         model: groupedModel,
         groups: [`ep ${ranks}`, `tokens ${tokens}`],
