@@ -94,7 +94,7 @@ export function sampleScenario(changes: Partial<Scenario> = {}): Scenario {
     dispatch: { kind: 'per-rank', dispatchFormat: 'fp8', combineFormat: 'bf16', replica: 'round-robin' },
     steps: 1,
     layers: 1,
-    time: { network: 'bound', overlap: 'none' },
+    time: { network: 'bound', overlap: 'none', exchange: 'auto' },
     plan: null,
     carry: { tokensPerRank: 4, expertInnerSize: 64, workers: 2, steps: 1, rows: 'fp32', transport: 'thread' },
     ...changes,

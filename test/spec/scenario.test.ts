@@ -66,7 +66,7 @@ test('the documented scenario is read with every name resolved and every default
     combineFormat: 'bf16',
     replica: 'round-robin',
   });
-  expect(scenario.time).toEqual({ network: 'bound', overlap: 'none' });
+  expect(scenario.time).toEqual({ network: 'bound', overlap: 'none', exchange: 'auto' });
   expect(scenario.carry).toEqual({
     tokensPerRank: 64,
     expertInnerSize: 32,

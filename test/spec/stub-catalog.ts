@@ -61,4 +61,5 @@ export const stubCatalog: Catalog = {
   },
   networkModels: { bound: none('busiest link'), fair: none('max-min fairness') },
   overlaps: { none: none('one after another'), 'two-batch': none('two batches') },
+  exchanges: { auto: none('the kernel that fits') },
 };

@@ -3,6 +3,7 @@ import { type NetworkModel, networkModels, type TopologyKind, topologyKinds } fr
 import { type PlacementPolicy, placementPolicies } from '@epsim/placement';
 import { type RoutingPolicy, routingPolicies } from '@epsim/routing';
 import { type WorkloadKind, workloadKinds } from '@epsim/workload';
+import { type ExchangeChoice, exchanges } from './timed/exchanges.js';
 import { type Overlap, overlaps } from './timed/overlaps.js';
 
 export interface EngineCatalog {
@@ -12,6 +13,7 @@ export interface EngineCatalog {
   readonly workload: Readonly<Record<string, WorkloadKind>>;
   readonly networkModels: Readonly<Record<string, NetworkModel>>;
   readonly overlaps: Readonly<Record<string, Overlap>>;
+  readonly exchanges: Readonly<Record<string, ExchangeChoice>>;
 }
 
 export const catalog: EngineCatalog = {
@@ -21,4 +23,5 @@ export const catalog: EngineCatalog = {
   workload: workloadKinds,
   networkModels,
   overlaps,
+  exchanges,
 };

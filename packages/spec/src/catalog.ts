@@ -18,6 +18,7 @@ export interface Catalog {
   readonly workload: Registry;
   readonly networkModels: Registry;
   readonly overlaps: Registry;
+  readonly exchanges: Registry;
 }
 
 /** A JSON schema, as far as it is looked into. */

@@ -98,7 +98,12 @@ export interface Scenario {
   /** Layers of experts that are simulated, at most the model's own. */
   readonly layers: number;
   /** The network model that turns bytes into time: a name in network's registry. */
-  readonly time: { readonly network: string; readonly overlap: string };
+  readonly time: {
+    readonly network: string;
+    readonly overlap: string;
+    /** The kernels that move rows: a name in the engine's registry of exchanges. */
+    readonly exchange: string;
+  };
   /** The real run beside it; null for time only. */
   readonly carry: {
     readonly tokensPerRank: number;

@@ -192,7 +192,11 @@ export function scenarioJsonSchema(catalog: Catalog): JsonSchema {
       dispatch: inputSchema(z.strictObject(dispatchFields)),
       time: {
         type: 'object',
-        properties: { network: named(catalog.networkModels), overlap: named(catalog.overlaps) },
+        properties: {
+          network: named(catalog.networkModels),
+          overlap: named(catalog.overlaps),
+          exchange: named(catalog.exchanges),
+        },
         additionalProperties: false,
       },
       carry: { anyOf: [inputSchema(z.strictObject(carryFields)), { enum: [null, false] }] },

@@ -116,11 +116,12 @@ function standardOf(registry: Registry, { preferred }: { readonly preferred: str
   return Object.hasOwn(registry, preferred) ? preferred : (Object.keys(registry)[0] ?? preferred);
 }
 
-/** Names of the network model and of the way in which phases overlap. */
+/** Names of the network model, of the way in which phases overlap, and of the kernels that move rows. */
 export function readTime(to: Reader, input: Plain | undefined, catalog: Catalog) {
   const parts = {
     network: { registry: catalog.networkModels, word: 'network model', preferred: 'bound' },
     overlap: { registry: catalog.overlaps, word: 'overlap', preferred: 'none' },
+    exchange: { registry: catalog.exchanges, word: 'exchange kernel', preferred: 'auto' },
   };
   const written = sectionOf(to, input, ['time'], 'write { network: bound, overlap: none }');
   to.fields({}, written, ['time'], Object.keys(parts));
@@ -129,8 +130,9 @@ export function readTime(to: Reader, input: Plain | undefined, catalog: Catalog)
     const wanted = Object.hasOwn(written, key) ? written[key] : standardOf(registry, parts[key]);
     return entryName(to, registry, word, wanted, ['time', key]);
   };
-  const [network, overlap] = [nameOf('network'), nameOf('overlap')];
-  return network === undefined || overlap === undefined ? undefined : { network, overlap };
+  const [network, overlap, exchange] = [nameOf('network'), nameOf('overlap'), nameOf('exchange')];
+  if (network === undefined || overlap === undefined || exchange === undefined) return undefined;
+  return { network, overlap, exchange };
 }
 
 /** Null for time only. */

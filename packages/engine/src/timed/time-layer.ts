@@ -7,6 +7,7 @@ import type { NetworkModel, Topology, Transfer } from '@epsim/network';
 import type { DispatchPlan, Estimate, Scenario } from '@epsim/spec';
 import type { EngineCatalog } from '../catalog.js';
 import { addEstimates } from './estimates.js';
+import { createExchange, type Exchange } from './exchanges.js';
 import type { Overlap } from './overlaps.js';
 import { type MicroBatch, type OpName, type Schedule, schedule } from './schedule.js';
 
@@ -27,6 +28,8 @@ export interface TimeModel {
   readonly topology: Topology;
   readonly network: NetworkModel;
   readonly overlap: Overlap;
+  readonly dispatch: Exchange;
+  readonly combine: Exchange;
   /** Relative compute speed, [rankCount]. */
   readonly rankSpeed: Float64Array;
 }
@@ -34,11 +37,16 @@ export interface TimeModel {
 export function createTimeModel(scenario: Scenario, names: EngineCatalog): TimeModel {
   const rankSpeed = new Float64Array(scenario.cluster.rankCount).fill(1);
   for (const { rank, speed } of scenario.cluster.overrides) if (speed !== undefined) rankSpeed[rank] = speed;
+  const kind = names.topology[scenario.cluster.topology.kind];
+  const network = names.networkModels[scenario.time.network];
+  const choice = names.exchanges[scenario.time.exchange];
   return {
     scenario,
-    topology: names.topology[scenario.cluster.topology.kind].build(scenario.cluster),
-    network: names.networkModels[scenario.time.network],
+    topology: kind.build(scenario.cluster),
+    network,
     overlap: names.overlaps[scenario.time.overlap],
+    dispatch: createExchange(scenario, 'dispatch', choice, kind, network),
+    combine: createExchange(scenario, 'combine', choice, kind, network),
     rankSpeed,
   };
 }
@@ -79,9 +87,9 @@ interface TimedBatch {
 
 function timeBatch(model: TimeModel, plan: DispatchPlan): TimedBatch {
   const { rankCount } = plan;
-  const { device, topology } = model.scenario.cluster;
-  const dispatch = model.network.transfer(model.topology, plan.dispatchBytes);
-  const combine = model.network.transfer(model.topology, transposed(plan.combineBytes, rankCount));
+  const { device } = model.scenario.cluster;
+  const dispatch = model.dispatch.transfer(plan.dispatchBytes, plan);
+  const combine = model.combine.transfer(transposed(plan.combineBytes, rankCount), plan);
   const pre: Estimate[] = [];
   const shared: Estimate[] = [];
   const experts: Estimate[] = [];
@@ -99,15 +107,12 @@ function timeBatch(model: TimeModel, plan: DispatchPlan): TimedBatch {
     experts.push(slow(expertComputeTime(model.scenario.model, device, slots)));
     post.push(slow(addEstimates([dense.norms, dense.upProjection])));
   }
-  const wire = (transfer: Transfer): Estimate => {
-    const link = topology.scaleOut && rankCount > topology.domainRanks ? topology.scaleOut : topology.scaleUp;
-    return {
-      ns: transfer.ns,
-      provenance: link.achieved.provenance,
-      source: `${model.scenario.time.network} network, ${link.achieved.source}`,
-      relErrorBar: null,
-    };
-  };
+  const wire = ({ ns }: Transfer, { provenance, source, relErrorBar }: Exchange): Estimate => ({
+    ns,
+    provenance,
+    source: `${model.scenario.time.network} network, ${source}`,
+    relErrorBar,
+  });
   const nanoseconds = (list: readonly Estimate[]) => Float64Array.from(list, (e) => e.ns);
   const sends = Uint8Array.from(plan.rowsPerPair, (rows) => (rows > 0 ? 1 : 0));
   return {
@@ -126,10 +131,10 @@ function timeBatch(model: TimeModel, plan: DispatchPlan): TimedBatch {
     },
     phases: {
       pre: slowest(pre),
-      dispatch: wire(dispatch),
+      dispatch: wire(dispatch, model.dispatch),
       shared: slowest(shared),
       experts: slowest(experts),
-      combine: wire(combine),
+      combine: wire(combine, model.combine),
       post: slowest(post),
     },
   };
