@@ -25,29 +25,33 @@ export interface ActiveFlows {
 export function activate(flows: Flows, linkCount: number): ActiveFlows {
   const active: ActiveFlows = {
     count: flows.count,
-    flow: Int32Array.from({ length: flows.count }, (_, flow) => flow),
-    left: Float64Array.from(flows.bytes),
-    pathOffsets: Int32Array.from(flows.pathOffsets),
-    pathLinks: Int32Array.from(flows.pathLinks),
+    flow: new Int32Array(flows.count),
+    left: flows.bytes.slice(),
+    pathOffsets: flows.pathOffsets.slice(),
+    pathLinks: flows.pathLinks.slice(),
     linkCount: 0,
     linksUsed: new Int32Array(linkCount),
     linkOffsets: new Int32Array(linkCount + 1),
     linkFlowCount: new Int32Array(linkCount),
     linkFlows: new Int32Array(0),
   };
+  for (let f = 0; f < flows.count; f++) active.flow[f] = f;
   countByLink(active);
   return active;
 }
 
 /** Squeezes out the flows that have nothing left. */
 export function dropEnded(active: ActiveFlows): void {
-  const { flow, left, pathOffsets, pathLinks } = active;
+  const { flow, left, pathOffsets, pathLinks, linkFlowCount } = active;
   let kept = 0;
   let used = 0;
   for (let f = 0; f < active.count; f++) {
     const begin = pathOffsets[f];
     const end = pathOffsets[f + 1];
-    if (left[f] === 0) continue;
+    if (left[f] === 0) {
+      for (let hop = begin; hop < end; hop++) linkFlowCount[pathLinks[hop]] -= 1;
+      continue;
+    }
     flow[kept] = flow[f];
     left[kept] = left[f];
     for (let hop = begin; hop < end; hop++) pathLinks[used++] = pathLinks[hop];
@@ -55,32 +59,40 @@ export function dropEnded(active: ActiveFlows): void {
     pathOffsets[kept] = used; // kept <= f + 1, so no offset that is still to be read changes
   }
   active.count = kept;
-  countByLink(active);
+  listUsedLinks(active);
 }
 
 function countByLink(active: ActiveFlows): void {
-  const { pathLinks, linksUsed, linkFlowCount } = active;
+  const { pathLinks, linkFlowCount } = active;
   const total = active.pathOffsets[active.count];
-  linkFlowCount.fill(0);
   for (let hop = 0; hop < total; hop++) linkFlowCount[pathLinks[hop]] += 1;
+  listUsedLinks(active);
+}
+
+function listUsedLinks(active: ActiveFlows): void {
   active.linkCount = 0;
-  for (let link = 0; link < linkFlowCount.length; link++) {
-    if (linkFlowCount[link] > 0) linksUsed[active.linkCount++] = link;
+  for (let link = 0; link < active.linkFlowCount.length; link++) {
+    if (active.linkFlowCount[link] > 0) active.linksUsed[active.linkCount++] = link;
   }
 }
 
-/** Lists the active flows of each link. */
-export function indexByLink(active: ActiveFlows): void {
-  const { count, pathOffsets, pathLinks, linkFlowCount, linkOffsets } = active;
-  if (active.linkFlows.length < pathOffsets[count]) active.linkFlows = new Int32Array(pathOffsets[count]);
-  const { linkFlows } = active;
+/** Sets `linkOffsets` to the end of each link's entries; filling them backwards leaves each at its start. */
+export function linkEnds(active: ActiveFlows): void {
+  const { linkFlowCount, linkOffsets } = active;
   let sum = 0;
   for (let link = 0; link < linkFlowCount.length; link++) {
     sum += linkFlowCount[link];
     linkOffsets[link] = sum;
   }
   linkOffsets[linkFlowCount.length] = sum;
-  // Filling backwards leaves each offset at its link's first flow, flows in ascending order.
+}
+
+/** Lists the active flows of each link, ascending. */
+export function indexByLink(active: ActiveFlows): void {
+  const { count, pathOffsets, pathLinks, linkOffsets } = active;
+  if (active.linkFlows.length < pathOffsets[count]) active.linkFlows = new Int32Array(pathOffsets[count]);
+  const { linkFlows } = active;
+  linkEnds(active);
   for (let f = count - 1; f >= 0; f--) {
     for (let hop = pathOffsets[f]; hop < pathOffsets[f + 1]; hop++)
       linkFlows[--linkOffsets[pathLinks[hop]]] = f;

@@ -6,66 +6,85 @@
  * a change within the stretch costs only the square of its length. A stretch as long as the bound on what is
  * left moves everything: with one stretch this model is the bound.
  */
-import { type ActiveFlows, indexByLink } from './active-flows.js';
+import { type ActiveFlows, indexByLink, linkEnds } from './active-flows.js';
 
 /** Levels that change by less than this from one round to the next are settled. */
-const SETTLED = 1e-4;
+const SETTLED = 1e-3;
 const MAX_ROUNDS = 40;
-/** How much further than its solution a stage goes. */
-const OVER = 0.15;
+/** Level of a link that limits nobody: a number that any bytes are below, and that times 0 is 0. */
+const UNLIMITED = Number.MAX_VALUE;
+const MAX_STEPS = 60;
 
 export interface WindowScratch {
-  /** Bytes left per link, [links]. */
-  readonly load: Float64Array;
-  /** Bytes that each flow of a link may still take in the stretch, infinite where the link limits nobody, [links]. */
+  /** Nanoseconds that each link needs for the bytes left, [links]. */
+  readonly drain: Float64Array;
+  /** Bytes that each flow of a link may still take in the stretch, UNLIMITED where the link limits nobody, [links]. */
   readonly level: Float64Array;
   /** Length of the stretch that `level` belongs to. */
   ns: number;
+  /** What the flows of the link at hand would move if it did not limit them. */
   readonly offers: Float64Array;
+  /** What is left is not cut finer than this; 0 before the first stretch. */
+  finest: number;
   readonly moved: Float64Array;
+  /** Where all paths are pairs of links: bytes left and other link of each entry of `linkFlows`; else empty. */
+  readonly pairLeft: Float64Array;
+  readonly pairOther: Int32Array;
 }
 
 export function windowScratch(active: ActiveFlows): WindowScratch {
   const linkCount = active.linkFlowCount.length;
+  const entries = arePairs(active) ? active.pathOffsets[active.count] : 0;
   return {
-    load: new Float64Array(linkCount),
-    level: new Float64Array(linkCount).fill(Number.POSITIVE_INFINITY),
+    drain: new Float64Array(linkCount),
+    level: new Float64Array(linkCount).fill(UNLIMITED),
     ns: 1,
+    finest: 0,
     offers: new Float64Array(active.linkFlowCount.reduce((most, count) => Math.max(most, count), 0)),
     moved: new Float64Array(linkCount),
+    pairLeft: new Float64Array(entries),
+    pairOther: new Int32Array(entries),
   };
+}
+
+function arePairs(active: ActiveFlows): boolean {
+  for (let f = 0; f <= active.count; f++) if (active.pathOffsets[f] !== 2 * f) return false;
+  return true;
 }
 
 /**
  * Length of the next stretch in ns: half of what the bound says is left, less where a quarter of the links
- * could be empty sooner, but at least a sixteenth.
+ * could be empty sooner, but at least a sixteenth; all of it once it is a thousandth of the whole.
  */
 export function windowLength(active: ActiveFlows, capacity: Float64Array, scratch: WindowScratch): number {
-  const { load } = scratch;
-  load.fill(0);
+  const { drain } = scratch;
+  const { pathOffsets, pathLinks, left } = active;
+  drain.fill(0);
   for (let f = 0; f < active.count; f++) {
-    for (let hop = active.pathOffsets[f]; hop < active.pathOffsets[f + 1]; hop++) {
-      load[active.pathLinks[hop]] += active.left[f];
-    }
+    for (let hop = pathOffsets[f]; hop < pathOffsets[f + 1]; hop++) drain[pathLinks[hop]] += left[f];
   }
   const drains = new Float64Array(active.linkCount);
   for (let at = 0; at < active.linkCount; at++) {
-    drains[at] = load[active.linksUsed[at]] / capacity[active.linksUsed[at]];
+    const link = active.linksUsed[at];
+    drain[link] /= capacity[link];
+    drains[at] = drain[link];
   }
   drains.sort();
   const longest = drains[drains.length - 1];
+  if (scratch.finest === 0) scratch.finest = longest / 1024;
+  if (longest <= scratch.finest) return longest;
   return Math.min(longest / 2, Math.max(drains[drains.length >> 2], longest / 16));
 }
 
 /**
  * Finds the levels of a stretch of `ns`, starting from what `level` holds: link by link, each solved against the
- * levels of the others, until nothing moves. Links push each other on in one direction, so each goes a little
- * further than its solution (successive over-relaxation), which saves half of the rounds.
+ * levels of the others, until nothing moves.
  */
 function settleLevels(active: ActiveFlows, capacity: Float64Array, ns: number, scratch: WindowScratch): void {
   const { level, offers } = scratch;
-  const pairs = active.pathOffsets[active.count] === 2 * active.count;
-  indexByLink(active);
+  const pairs = scratch.pairLeft.length > 0;
+  if (pairs) layOutPairs(active, scratch);
+  else indexByLink(active);
   for (let round = 0; round < MAX_ROUNDS; round++) {
     let change = 0;
     for (let at = 0; at < active.linkCount; at++) {
@@ -73,20 +92,24 @@ function settleLevels(active: ActiveFlows, capacity: Float64Array, ns: number, s
       const count = active.linkFlowCount[link];
       const volume = capacity[link] * ns;
       const before = level[link];
-      const total = pairs ? pairOffers(active, link, level, offers) : pathOffers(active, link, level, offers);
-      const now = total <= volume ? Number.POSITIVE_INFINITY : waterLevel(offers, count, volume, before);
-      const taken = takenAt(offers, count, before);
-      change = Math.max(change, Math.abs(Math.min(total, volume) - taken) / volume);
-      const step = now - before;
-      level[link] = Number.isFinite(step) ? now + OVER * step : now;
+      const total = pairs ? pairOffers(active, link, scratch) : pathOffers(active, link, level, offers);
+      const now = total <= volume ? UNLIMITED : waterLevel(offers, count, volume, before);
+      change = Math.max(change, Math.abs(Math.min(total, volume) - takenAt(offers, count, before)) / volume);
+      level[link] = now;
     }
     if (change < SETTLED) return;
   }
 }
 
+// Comparisons are turned into numbers below because processors guess branches on such data wrongly half of the time.
+
+/** sum(min(offer, level)) */
 function takenAt(offers: Float64Array, count: number, level: number): number {
   let taken = 0;
-  for (let k = 0; k < count; k++) taken += Math.min(offers[k], level);
+  for (let k = 0; k < count; k++) {
+    const offer = offers[k];
+    taken += offer - Number(offer > level) * (offer - level);
+  }
   return taken;
 }
 
@@ -109,17 +132,34 @@ function pathOffers(active: ActiveFlows, link: number, level: Float64Array, out:
   return total;
 }
 
-/** The same where every path has two links. */
-function pairOffers(active: ActiveFlows, link: number, level: Float64Array, out: Float64Array): number {
-  const { linkFlows, pathLinks, left } = active;
+/** Lays out what `pairOffers` reads in the order in which it reads it: three times as fast on 4 million flows. */
+function layOutPairs(active: ActiveFlows, scratch: WindowScratch): void {
+  const { pairLeft, pairOther } = scratch;
+  const { pathLinks, left, linkOffsets } = active;
+  linkEnds(active);
+  for (let f = active.count - 1; f >= 0; f--) {
+    const first = pathLinks[2 * f];
+    const second = pathLinks[2 * f + 1];
+    const here = --linkOffsets[first];
+    const there = --linkOffsets[second];
+    pairLeft[here] = left[f];
+    pairOther[here] = second;
+    pairLeft[there] = left[f];
+    pairOther[there] = first;
+  }
+}
+
+/** `pathOffers` where every path has two links. */
+function pairOffers(active: ActiveFlows, link: number, scratch: WindowScratch): number {
+  const { level, offers, pairLeft, pairOther } = scratch;
   const begin = active.linkOffsets[link];
   const count = active.linkFlowCount[link];
   let total = 0;
   for (let k = 0; k < count; k++) {
-    const f = linkFlows[begin + k];
-    const bar = level[pathLinks[2 * f] + pathLinks[2 * f + 1] - link];
-    const offer = Math.min(left[f], bar);
-    out[k] = offer;
+    const left = pairLeft[begin + k];
+    const bar = level[pairOther[begin + k]];
+    const offer = left - Number(left > bar) * (left - bar);
+    offers[k] = offer;
     total += offer;
   }
   return total;
@@ -128,21 +168,24 @@ function pairOffers(active: ActiveFlows, link: number, level: Float64Array, out:
 /** The level x at which sum(min(offer, x)) = volume, where all offers are more than that. `guess` saves steps. */
 function waterLevel(offers: Float64Array, count: number, volume: number, guess: number): number {
   // Newton on a concave function: from above it lands below the solution, from below it rises and stops there.
-  let level = guess < Number.POSITIVE_INFINITY ? guess : volume / count;
-  for (let limited = -1; ; ) {
+  let level = guess === UNLIMITED ? volume / count : guess;
+  let limited = -1;
+  for (let step = 0; step < MAX_STEPS; step++) {
     let taken = 0;
     let above = 0;
     for (let k = 0; k < count; k++) {
-      const offer = offers[k];
-      taken += Math.min(offer, level);
-      above += offer > level ? 1 : 0;
+      const over = offers[k] - level;
+      const isOver = Number(over > 0);
+      taken += offers[k] - isOver * over;
+      above += isOver;
     }
     if (above === limited) return level;
     limited = above === 0 ? -1 : above;
     const next = above === 0 ? volume / count : level + (volume - taken) / above;
-    if (Math.abs(next - level) <= level * 1e-7) return next;
+    if (Math.abs(next - level) <= level * 1e-6) return next;
     level = next;
   }
+  return level;
 }
 
 /**
@@ -157,29 +200,36 @@ export function runWindow(
   scratch: WindowScratch,
   ends: Float64Array,
 ): number {
-  const { load, level, moved } = scratch;
+  const { drain, level, moved } = scratch;
   const { count, left, pathOffsets, pathLinks } = active;
-  for (let link = 0; link < level.length; link++) level[link] *= ns / scratch.ns;
+  for (let link = 0; link < level.length; link++) {
+    if (level[link] !== UNLIMITED) level[link] *= ns / scratch.ns;
+  }
   scratch.ns = ns;
   settleLevels(active, capacity, ns, scratch);
   moved.fill(0);
-  ends.fill(0, 0, count);
   for (let f = 0; f < count; f++) {
-    let granted = Number.POSITIVE_INFINITY;
-    let drain = 0;
-    for (let hop = pathOffsets[f]; hop < pathOffsets[f + 1]; hop++) {
-      const link = pathLinks[hop];
-      granted = Math.min(granted, level[link]);
-      drain = Math.max(drain, load[link] / capacity[link]);
+    const begin = pathOffsets[f];
+    const end = pathOffsets[f + 1];
+    let granted = UNLIMITED;
+    for (let hop = begin; hop < end; hop++) {
+      const bar = level[pathLinks[hop]];
+      if (bar < granted) granted = bar;
     }
-    const bytes = Math.min(left[f], granted);
-    for (let hop = pathOffsets[f]; hop < pathOffsets[f + 1]; hop++) moved[pathLinks[hop]] += bytes;
-    if (left[f] > granted * (1 + 1e-9)) {
-      left[f] -= bytes;
+    const bytes = left[f];
+    ends[f] = 0;
+    if (bytes * (1 - 1e-9) > granted) {
+      for (let hop = begin; hop < end; hop++) moved[pathLinks[hop]] += granted;
+      left[f] = bytes - granted;
       continue;
     }
     // Limited by a level: it rises about evenly. Limited by none: its links are empty before the stretch ends.
-    ends[f] = granted === Number.POSITIVE_INFINITY ? Math.min(drain, ns) : ns * (left[f] / granted);
+    let ended = granted === UNLIMITED ? 0 : ns * (bytes / granted);
+    for (let hop = begin; hop < end; hop++) {
+      moved[pathLinks[hop]] += bytes;
+      if (granted === UNLIMITED) ended = Math.max(ended, drain[pathLinks[hop]]);
+    }
+    ends[f] = Math.min(ended, ns);
     left[f] = 0;
   }
   let length = ns;
