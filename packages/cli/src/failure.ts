@@ -5,7 +5,7 @@
  */
 import { RunFolderError } from '@epsim/results';
 import { UserError } from '@epsim/spec';
-import { TransportError } from '@epsim/transport';
+import { ClusterFailure, TransportError } from '@epsim/transport';
 import { CommanderError } from 'commander';
 
 export const exitCodes = {
@@ -37,6 +37,11 @@ export class Interrupted extends Error {
   override readonly name = 'Interrupted';
 }
 
+/** A worker, Redis or the disk failed beyond recovery; the message says what is kept and how to go on. */
+export class Stopped extends Error {
+  override readonly name = 'Stopped';
+}
+
 /** No layout, placement or policy meets what was asked; the message says what misses by how much. */
 export class Infeasible extends Error {
   override readonly name = 'Infeasible';
@@ -56,8 +61,26 @@ export function failureOf(thrown: unknown): Failure {
     return { code: exitCodes.usage, message: thrown.message };
   }
   if (thrown instanceof Infeasible) return { code: exitCodes.infeasible, message: thrown.message };
-  if (thrown instanceof TransportError) return { code: exitCodes.transport, message: thrown.message };
+  if (thrown instanceof Stopped) return { code: exitCodes.transport, message: thrown.message };
+  const cause = causeOfStop(thrown);
+  if (cause !== null) return { code: exitCodes.transport, message: cause };
   if (thrown instanceof Interrupted) return { code: exitCodes.interrupted, message: thrown.message };
   const text = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
   return { code: exitCodes.fault, message: `epsim: a fault of ours, please report it: ${text}` };
+}
+
+const fullDisk: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  EFBIG: 'the file would be larger than is allowed',
+  EIO: 'the disk does not answer',
+  EROFS: 'the disk cannot be written to',
+};
+
+/** Why a run cannot go on, when that is the fault of something outside it; null for any other error. */
+export function causeOfStop(thrown: unknown): string | null {
+  if (thrown instanceof TransportError || thrown instanceof ClusterFailure) return thrown.message;
+  const { code, path } = (thrown ?? {}) as NodeJS.ErrnoException;
+  const why = code === undefined ? undefined : fullDisk[code];
+  return why === undefined ? null : path === undefined ? why : `${path}: ${why}`;
 }

@@ -9,6 +9,7 @@ import { presetsCommand } from './commands/presets.js';
 import { reportCommand } from './commands/report.js';
 import { runCommand } from './commands/run.js';
 import { sweepCommand } from './commands/sweep.js';
+import { workerCommand } from './commands/worker.js';
 import { failureOf } from './failure.js';
 import { version } from './version.js';
 
@@ -23,6 +24,7 @@ const commands = [
   journeyCommand,
   presetsCommand,
   reportCommand,
+  workerCommand,
 ];
 
 export async function main(argv: readonly string[]): Promise<void> {

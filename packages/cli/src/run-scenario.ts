@@ -6,24 +6,19 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
-import { CarrySession, carriedModel, createShardHandler, Simulation } from '@epsim/engine';
+import { Simulation } from '@epsim/engine';
 import { activeParamCount, paramCount } from '@epsim/model';
 import { charts, drawCharts, reportHtml } from '@epsim/report';
 import { perfettoTrace, RunFolder, type Summary, summarize, type WhenFolderExists } from '@epsim/results';
 import { resolvedYaml, type Scenario, type StepRecord } from '@epsim/spec';
-import { inlineShards, type ShardPool, threadShards } from '@epsim/transport';
-import { shardEntry } from '@epsim/workers';
-import { Interrupted, UsageError } from './failure.js';
+import { type Carrying, type CarryRequest, openCarrying, resumedCarrying } from './carrying.js';
+import { causeOfStop, Interrupted, Stopped } from './failure.js';
 import type { Terminal } from './terminal.js';
 import { version } from './version.js';
 
-export interface RunRequest {
-  readonly scenario: Scenario;
+export interface RunRequest extends CarryRequest {
   readonly out: string;
   readonly whenExists: WhenFolderExists;
-  /** How rows are carried this time; not part of the experiment, so no result depends on it. */
-  readonly transport: 'inline' | 'thread';
-  readonly workers: number;
   readonly timed: boolean;
   readonly readFile: (path: string) => Uint8Array;
   readonly signal: AbortSignal;
@@ -34,20 +29,47 @@ export interface RunOutcome {
   readonly dir: string;
 }
 
-/** Longest time that one phase of one layer may take before its worker is given up. */
-const PHASE_TIMEOUT_MS = 300_000;
-
-/** Runs the scenario. Throws Interrupted, after keeping finished steps, when the signal aborts. */
+/**
+ * Runs the scenario. Throws Interrupted, after keeping finished steps, when the signal aborts, and Stopped when a
+ * worker, Redis or the disk fails beyond recovery; what is finished stays on disk and can be resumed.
+ */
 export async function runScenario(request: RunRequest, terminal: Terminal): Promise<RunOutcome> {
-  const { scenario, signal } = request;
   const started = performance.now();
-  const carry = carrySession(request);
+  const opened = await openCarrying(request, terminal.note);
+  let folder: RunFolder | null = null;
+  try {
+    folder = RunFolder.create(request.out, request.whenExists);
+    const carrying = opened && resumedCarrying(opened, folder.kept);
+    return await runInto(folder, carrying, request, terminal, started);
+  } catch (thrown) {
+    const cause = causeOfStop(thrown);
+    if (cause === null) throw thrown;
+    const kept = folder ? `; ${whatIsKept(folder.dir, request.scenario)}` : '';
+    throw new Stopped(`${cause}${kept}`);
+  } finally {
+    await opened?.close();
+    folder?.close();
+  }
+}
+
+function whatIsKept(dir: string, { steps, layers }: Scenario): string {
+  const done = RunFolder.read(dir).records.length;
+  return `${done} of ${steps * layers} layers are finished and kept in ${dir}: the same command with --resume --out ${dir} does the rest`;
+}
+
+async function runInto(
+  folder: RunFolder,
+  carry: Carrying | null,
+  request: RunRequest,
+  terminal: Terminal,
+  started: number,
+): Promise<RunOutcome> {
+  const { scenario, signal } = request;
   const simulation = new Simulation(scenario, {
     readFile: request.readFile,
     timed: request.timed,
     ...(carry ? { carry } : {}),
   });
-  const folder = RunFolder.create(request.out, request.whenExists);
   const records: StepRecord[] = [];
   const progress = terminal.progress(scenario.steps * scenario.layers, 'layers');
   try {
@@ -61,8 +83,6 @@ export async function runScenario(request: RunRequest, terminal: Terminal): Prom
     }
   } finally {
     progress.stop();
-    await carry?.close();
-    folder.close();
   }
   const finished = Math.floor(records.length / scenario.layers);
   if (finished === 0) {
@@ -85,8 +105,7 @@ export async function runScenario(request: RunRequest, terminal: Terminal): Prom
     scenarioYaml: resolvedYaml(scenario),
     timings: {
       wallMs: Math.round(performance.now() - started),
-      transport: carry ? request.transport : null,
-      workers: carry ? request.workers : null,
+      ...(carry ? carry.figures() : { transport: null, workers: null }),
       peakMemoryBytes: process.resourceUsage().maxRSS * 1024,
     },
     rankTraffic: { rankCount: scenario.cluster.rankCount, bytes: simulation.rankTraffic },
@@ -102,33 +121,6 @@ export async function runScenario(request: RunRequest, terminal: Terminal): Prom
     );
   }
   return { summary, dir: folder.dir };
-}
-
-function carrySession({ scenario, transport, workers }: RunRequest): CarrySession | null {
-  const { carry, cluster, dispatch, model } = scenario;
-  if (!carry) return null;
-  const pool: ShardPool =
-    transport === 'inline'
-      ? inlineShards(createShardHandler())
-      : threadShards({ entry: shardEntry, workers, timeoutMs: PHASE_TIMEOUT_MS });
-  try {
-    return new CarrySession(
-      {
-        model: carriedModel(model, carry.expertInnerSize, scenario.seed),
-        rankCount: cluster.rankCount,
-        tokensPerRank: carry.tokensPerRank,
-        shardCount: transport === 'inline' ? 1 : workers,
-        dispatchFormat: carry.rows === 'wire' ? dispatch.dispatchFormat : 'fp32',
-        combineFormat: carry.rows === 'wire' ? dispatch.combineFormat : 'fp32',
-        perChoice: dispatch.kind === 'per-expert',
-        topK: model.moe.topK,
-      },
-      pool,
-    );
-  } catch (thrown) {
-    if (thrown instanceof RangeError) throw new UsageError(`carry: ${thrown.message}`);
-    throw thrown;
-  }
 }
 
 function traceOf(simulation: Simulation): string {

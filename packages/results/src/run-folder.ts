@@ -10,11 +10,14 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
+  truncateSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { StepRecord } from '@epsim/spec';
 import { toJson } from './json.js';
@@ -26,9 +29,10 @@ import { expertLoadCsv, type LinkUse, linkUseCsv, type RankTraffic, rankTrafficC
 
 /**
  * What to do when the folder already holds a run, finished or not:
- * `refuse` throws, `number` takes the first free name of dir-2, dir-3, ..., `replace` deletes that run's files.
+ * `refuse` throws, `number` takes the first free name of dir-2, dir-3, ..., `replace` deletes that run's files,
+ * `resume` keeps its records and goes on after them.
  */
-export type WhenFolderExists = 'refuse' | 'number' | 'replace';
+export type WhenFolderExists = 'refuse' | 'number' | 'replace' | 'resume';
 
 /** What `finish` writes beside the records. */
 export interface FinishedRun {
@@ -44,24 +48,46 @@ export interface FinishedRun {
   readonly trace?: string;
 }
 
+/** Names the process that writes to the folder, while it does. */
+const LOCK = '.running';
+
 /** A run that is being written. Open from `create` until `finish` or `close`. */
 export class RunFolder {
   readonly #records: number;
   readonly #expertLoad = new Map<number, Float64Array>();
+  /** Lines that an interrupted run left, and how many of them this run has come to. */
+  readonly #keptLines: readonly string[];
+  #appended = 0;
   #open = true;
 
-  private constructor(readonly dir: string) {
-    this.#records = openSync(join(dir, runFiles.records), 'w');
+  private constructor(
+    readonly dir: string,
+    keptLines: readonly string[],
+  ) {
+    this.#keptLines = keptLines;
+    this.#records = openSync(join(dir, runFiles.records), keptLines.length > 0 ? 'a' : 'w');
   }
 
   /**
    * Makes the folder and those above it. `dir` of the result may differ from `dir` under `number`.
-   * Throws RunFolderError `exists` under `refuse` when a run is there.
+   * Throws RunFolderError `exists` under `refuse` when a run is there, under `resume` when it is finished, and
+   * always when another process is writing it.
    */
   static create(dir: string, whenExists: WhenFolderExists = 'refuse'): RunFolder {
     const free = freeFolder(dir, whenExists);
     mkdirSync(free, { recursive: true });
-    return new RunFolder(free);
+    lock(free);
+    try {
+      return new RunFolder(free, whenExists === 'resume' && holdsRun(free) ? keptLines(free) : []);
+    } catch (thrown) {
+      rmSync(join(free, LOCK), { force: true });
+      throw thrown;
+    }
+  }
+
+  /** Records that an interrupted run left, in the order in which this one comes past them; none unless resumed. */
+  get kept(): readonly StepRecord[] {
+    return this.#keptLines.map((line) => JSON.parse(line) as StepRecord);
   }
 
   /** The run in `dir`, finished or interrupted. Throws RunFolderError when there is none or it is damaged. */
@@ -69,10 +95,21 @@ export class RunFolder {
     return readRun(dir);
   }
 
-  /** Appends one line to `records.jsonl` before it returns. */
+  /**
+   * Appends one line to `records.jsonl` before it returns. A resumed run comes past the kept records first, which
+   * stay as they are. Throws RunFolderError `damaged` when it does not: then it is not the same run.
+   */
   appendRecord(record: StepRecord): void {
     if (!this.#open) throw new RangeError(`run folder ${this.dir} is closed`);
-    writeSync(this.#records, `${toJson(record)}\n`);
+    const line = toJson(record);
+    const kept = this.#keptLines[this.#appended++];
+    if (kept === undefined) writeAll(this.#records, `${line}\n`);
+    else if (kept !== line) {
+      throw new RunFolderError(
+        'damaged',
+        `${join(this.dir, runFiles.records)}:${this.#appended}: not what this scenario gives; resume with the same scenario, seed and version, or name another folder`,
+      );
+    }
     const load = this.#expertLoad.get(record.layer) ?? new Float64Array(record.expertLoad.length);
     for (let e = 0; e < load.length; e++) load[e] += record.expertLoad[e];
     this.#expertLoad.set(record.layer, load);
@@ -94,13 +131,64 @@ export class RunFolder {
 
   /** Closes the records file; what was appended stays. Does nothing the second time. */
   close(): void {
-    if (this.#open) closeSync(this.#records);
+    if (!this.#open) return;
     this.#open = false;
+    closeSync(this.#records);
+    rmSync(join(this.dir, LOCK), { force: true });
+  }
+}
+
+/** Writes all of it: a disk that fills up takes a part of a line without an error. */
+function writeAll(file: number, text: string): void {
+  const bytes = new TextEncoder().encode(text);
+  for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done);
+}
+
+/** Lines of an interrupted run, each read and checked; the end of one that was cut off is cut off the file. */
+function keptLines(dir: string): readonly string[] {
+  if (readRun(dir).summary?.complete) {
+    throw new RunFolderError('exists', `${dir}: that run is finished; nothing is left to resume`);
+  }
+  const file = join(dir, runFiles.records);
+  const bytes = readFileSync(file);
+  const whole = bytes.lastIndexOf(0x0a) + 1;
+  truncateSync(file, whole);
+  return bytes.toString('utf8', 0, whole).split('\n').slice(0, -1);
+}
+
+/** Marks the folder as ours, unless a process that lives has it. */
+function lock(dir: string): void {
+  const file = join(dir, LOCK);
+  const mark = `${hostname()} ${process.pid}`;
+  for (let tries = 0; tries < 2; tries++) {
+    try {
+      writeFileSync(file, mark, { flag: 'wx' });
+      return;
+    } catch (thrown) {
+      if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown;
+      if (tries === 0 && !heldByAnother(file)) rmSync(file, { force: true });
+    }
+  }
+  throw new RunFolderError(
+    'exists',
+    `${dir}: another process is writing this run (${readFileSync(file, 'utf8')}); wait for it, or name another folder. Delete ${file} if that process is gone`,
+  );
+}
+
+function heldByAnother(file: string): boolean {
+  const [host, pid] = existsSync(file) ? readFileSync(file, 'utf8').split(' ') : ['', ''];
+  if (host === '' || pid === undefined) return false;
+  if (host !== hostname()) return true;
+  try {
+    process.kill(Number(pid), 0);
+    return true;
+  } catch {
+    return false;
   }
 }
 
 function freeFolder(dir: string, whenExists: WhenFolderExists): string {
-  if (!holdsRun(dir)) return dir;
+  if (!holdsRun(dir) || whenExists === 'resume') return dir;
   if (whenExists === 'replace') {
     for (const file of readdirSync(dir)) if (isRunFile(file)) rmSync(join(dir, file));
     return dir;

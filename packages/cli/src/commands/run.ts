@@ -1,8 +1,11 @@
 /** `epsim run`: one experiment, carried and timed, into a run folder. */
 import { join } from 'node:path';
 import { terminalSummary } from '@epsim/report';
+import type { WhenFolderExists } from '@epsim/results';
+import type { Scenario } from '@epsim/spec';
 import { type Command, Option } from 'commander';
 import { UsageError } from '../failure.js';
+import { redisUrl } from '../redis-url.js';
 import { runScenario } from '../run-scenario.js';
 import { loadScenario, readerBeside } from '../scenario-file.js';
 import { terminal } from '../terminal.js';
@@ -13,8 +16,12 @@ interface RunOptions extends OutputOptions {
   readonly force?: boolean;
   readonly set: readonly string[];
   readonly seed?: number;
-  readonly transport?: 'inline' | 'thread';
+  readonly resume?: boolean;
+  readonly transport?: 'inline' | 'thread' | 'redis';
   readonly workers?: number;
+  readonly redis?: string;
+  readonly patience: number;
+  readonly phaseLimit: number;
   readonly timeOnly?: boolean;
   readonly carryOnly?: boolean;
 }
@@ -28,8 +35,14 @@ export function runCommand(program: Command): void {
     .option('--out <dir>', 'run folder (default: runs/<name of the scenario>, numbered when taken)')
     .option('--force', 'replace a run that is already in --out')
     .option('--seed <n>', "another seed than the scenario's", integer(0))
-    .addOption(new Option('--transport <kind>', 'how rows are carried').choices(['inline', 'thread']))
-    .option('--workers <n>', 'threads that carry', integer(1))
+    .option('--resume', 'go on with an interrupted run in --out')
+    .addOption(
+      new Option('--transport <kind>', 'how rows are carried').choices(['inline', 'thread', 'redis']),
+    )
+    .option('--workers <n>', 'threads that carry, or shards over --redis', integer(1))
+    .option('--redis <url>', 'carry by the workers of the cluster at this Redis (or EPSIM_REDIS_URL)')
+    .option('--patience <seconds>', 'longest wait for Redis or for a worker to be there', integer(1), 60)
+    .option('--phase-limit <seconds>', 'longest time for one phase of one layer', integer(1), 300)
     .option('--time-only', 'do not carry')
     .option('--carry-only', 'do not time')
     .addHelpText(
@@ -50,15 +63,21 @@ async function run(path: string, options: RunOptions): Promise<void> {
   if (options.carryOnly && !scenario.carry) {
     throw new UsageError(`${path}: --carry-only: the scenario carries nothing; add a "carry:" section`);
   }
+  const transport = transportOf(options, scenario);
+  const redis =
+    transport === 'redis' && scenario.carry ? await redisUrl(options.redis, term.note) : undefined;
   const { signal, release } = interruptSignal(term.note);
   try {
     const { summary, dir } = await runScenario(
       {
         scenario,
         out: options.out ?? join('runs', scenario.name),
-        whenExists: options.force ? 'replace' : options.out === undefined ? 'number' : 'refuse',
-        transport: options.transport ?? (scenario.carry?.transport === 'inline' ? 'inline' : 'thread'),
-        workers: options.workers ?? scenario.carry?.workers ?? 1,
+        whenExists: whenExists(options),
+        transport,
+        ...(options.workers === undefined ? {} : { workers: options.workers }),
+        ...(redis === undefined ? {} : { redis }),
+        patienceMs: options.patience * 1000,
+        phaseMs: options.phaseLimit * 1000,
         timed: !options.carryOnly,
         readFile: readerBeside(path, set),
         signal,
@@ -73,4 +92,15 @@ async function run(path: string, options: RunOptions): Promise<void> {
   } finally {
     release();
   }
+}
+
+/** What the command line says; else a cluster when one is named; else what the scenario says, or threads. */
+function transportOf(options: RunOptions, scenario: Scenario): 'inline' | 'thread' | 'redis' {
+  return options.transport ?? (options.redis ? 'redis' : (scenario.carry?.transport ?? 'thread'));
+}
+
+function whenExists(options: RunOptions): WhenFolderExists {
+  if (options.resume) return 'resume';
+  if (options.force) return 'replace';
+  return options.out === undefined ? 'number' : 'refuse';
 }

@@ -1,0 +1,42 @@
+/** The coordinator's entry: a run that is driven from here and carried by the workers of a cluster. */
+import { randomBytes } from 'node:crypto';
+import { LANES, RedisRun } from '@epsim/transport/redis';
+import { type RedisFabric, redisFabric } from './redis-fabric.js';
+
+export interface CoordinatorOptions {
+  readonly url: string;
+  /** What the run is called; its id in Redis is this and something unique. */
+  readonly name: string;
+  readonly version: string;
+  readonly patienceMs: number;
+  readonly phaseMs: number;
+  readonly note: (text: string) => void;
+}
+
+export interface Coordinator extends RedisFabric {
+  /** Workers that were there when the run began. */
+  readonly workers: number;
+}
+
+/** A coordinator that is silent for so long has left its run; others clear it away. */
+const LIFE_MS = 15_000;
+
+/** Joins the cluster and waits for a worker. Throws ClusterFailure when there is none within `patienceMs`. */
+export async function coordinate(options: CoordinatorOptions): Promise<Coordinator> {
+  const { name, version, patienceMs, phaseMs, note } = options;
+  const id = `${name.replace(/[^\w-]/g, '-').slice(0, 60)}-${randomBytes(4).toString('hex')}`;
+  const run = await RedisRun.open({ ...options, run: id, lifeMs: LIFE_MS });
+  try {
+    const present = await run.waitForWorkers();
+    const fabric = redisFabric(run, { version, run: id, expireMs: 4 * phaseMs, patienceMs }, note);
+    return { ...fabric, workers: present.length };
+  } catch (thrown) {
+    await run.close();
+    throw thrown;
+  }
+}
+
+/** Shards of a run: two for each worker that is there, so that one who joins later finds some, or as many as asked. */
+export function shardsFor(workers: number, rankCount: number, asked?: number): number {
+  return Math.min(rankCount, asked ?? Math.min(LANES, 2 * workers));
+}

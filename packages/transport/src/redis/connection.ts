@@ -1,0 +1,106 @@
+/**
+ * Connections to Redis that the user named: how they are opened, what may be shown of their address, and a bound
+ * on every wait. A connection that breaks is taken up again by itself; who waits for it gives up in time.
+ */
+import { Redis } from 'ioredis';
+import { ClusterFailure } from '../failure.js';
+
+export interface Address {
+  /** The address without user and password, fit for messages and files. */
+  readonly shown: string;
+  readonly encrypted: boolean;
+  readonly loopback: boolean;
+}
+
+/** Throws RangeError when `url` is none of redis:// and rediss://; the message repeats no password. */
+export function addressOf(url: string): Address {
+  let parsed: URL;
+  try {
+    parsed = new URL(url);
+  } catch {
+    throw new RangeError('not an address of Redis; write redis://[user:password@]host:port');
+  }
+  const { protocol, hostname, port, pathname } = parsed;
+  if ((protocol !== 'redis:' && protocol !== 'rediss:') || hostname === '') {
+    throw new RangeError(
+      `not an address of Redis: ${protocol}//...; write redis://[user:password@]host:port, or rediss:// with TLS`,
+    );
+  }
+  const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/i.test(hostname);
+  return {
+    shown: `${protocol}//${hostname}:${port || 6379}${pathname === '/' ? '' : pathname}`,
+    encrypted: protocol === 'rediss:',
+    loopback,
+  };
+}
+
+/** One line when passwords and rows would cross a network in the clear; otherwise null. */
+export function clearTextWarning({ shown, encrypted, loopback }: Address): string | null {
+  if (encrypted || loopback) return null;
+  return `warning: ${shown} is another host and the connection is not encrypted; use rediss:// with TLS`;
+}
+
+/**
+ * Opens a connection. Throws ClusterFailure when Redis does not answer within `patienceMs` or refuses us.
+ * Later losses of the connection are mended without end; commands wait meanwhile, so bound them.
+ */
+export async function openRedis(url: string, patienceMs: number): Promise<Redis> {
+  const { shown } = addressOf(url);
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    maxRetriesPerRequest: null,
+    connectTimeout: 5000,
+    retryStrategy: (times) => Math.min(1000, 50 * times),
+  });
+  let last = 'no answer';
+  redis.on('error', (error: Error) => {
+    last = error.message;
+  });
+  try {
+    await bounded(
+      redis
+        .connect()
+        .then(() => redis.ping())
+        .catch(() => redis.ping()),
+      patienceMs,
+      () => last,
+    );
+  } catch (thrown) {
+    redis.disconnect();
+    throw new ClusterFailure(`${shown}: Redis cannot be used: ${helpOf(thrown, last)}`);
+  }
+  return redis;
+}
+
+function helpOf(thrown: unknown, last: string): string {
+  const why = thrown instanceof Error ? thrown.message : String(thrown);
+  const text = why === '' ? last : why;
+  if (/NOAUTH|WRONGPASS/.test(`${text} ${last}`)) {
+    return 'it wants another user or password; give them as redis://user:password@host:port or in EPSIM_REDIS_URL';
+  }
+  return `${text}; check that it runs and can be reached (Debian: apt-get install redis-server)`;
+}
+
+/** Waits for `promise` at most `ms`; then throws ClusterFailure with `what()`. */
+export async function bounded<T>(promise: Promise<T>, ms: number, what: () => string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new ClusterFailure(`${what()} (waited ${Math.round(ms / 1000)} s)`)), ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Waits until `promise` has ended in whatever way, at most `ms`. For farewells, which nobody depends on. */
+export async function atMost(promise: Promise<unknown>, ms: number): Promise<void> {
+  await bounded(promise, ms, () => '').catch(() => {});
+}
+
+export function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}

@@ -1,0 +1,25 @@
+/**
+ * What every key in Redis is called. All of ours start with `epsim:`, so one access rule covers them, and all of
+ * a run's carry its id, so that they can be found and removed when its coordinator is gone.
+ */
+
+/** Queues that jobs of shards are dealt to; shard s has lane s mod LANES. At most so many workers serve one run at a time. */
+export const LANES = 16;
+
+/** Prefix of BullMQ's own keys. */
+export const JOB_PREFIX = 'epsim:jobs';
+
+export const laneQueue = (lane: number): string => `lane-${lane}`;
+/** The queue of barriers of one run; only its coordinator listens. */
+export const runQueue = (run: string): string => `run-${run}`;
+
+/** Ids of runs that have not been cleared away. */
+export const RUNS = 'epsim:runs';
+/** Holds the token of the coordinator that drives the run; expires when that coordinator is silent. */
+export const runKey = (run: string): string => `epsim:run:${run}`;
+/** A list of frames of a run. */
+export const channelKey = (run: string, channel: string): string => `epsim:run:${run}:${channel}`;
+
+/** Ids of workers that have joined; those whose card has expired are gone. */
+export const WORKERS = 'epsim:workers';
+export const workerKey = (id: string): string => `epsim:worker:${id}`;

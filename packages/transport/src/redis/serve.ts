@@ -1,0 +1,178 @@
+/**
+ * The worker's side: takes jobs of the lanes that fall to it, and shows its card.
+ * One idea: queues, locks and the recovery of jobs whose worker died are BullMQ's. Here is only which lanes are
+ * listened to, and that changes when workers come and go.
+ * Knows nothing about what a job means.
+ */
+import type { Job } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { ClusterFailure } from '../failure.js';
+import { atMost, bounded, openRedis } from './connection.js';
+import { JOB_PREFIX, laneQueue } from './keys.js';
+import {
+  lanesOf,
+  redisTime,
+  showCard,
+  takeCardAway,
+  versionConflict,
+  type WorkerCard,
+  workersPresent,
+} from './presence.js';
+import { QuietWorker } from './quiet-worker.js';
+import { sweepUpSilentRuns } from './sweep-up.js';
+
+export interface ServeOptions {
+  readonly url: string;
+  readonly id: string;
+  readonly version: string;
+  readonly host: string;
+  readonly pid: number;
+  readonly threads: number;
+  /** A worker that is silent for so long has lost its job to another one. */
+  readonly lockMs: number;
+  /** Longest time that Redis may be away before the worker gives up. */
+  readonly patienceMs: number;
+  /** Does one job; `data` is unchecked. What it returns goes to the coordinator, as JSON. */
+  readonly handle: (name: string, data: unknown, redis: Redis) => Promise<unknown>;
+  readonly note: (text: string) => void;
+}
+
+export interface Serving {
+  /** Ends when the worker gives up: with a ClusterFailure. Never ends otherwise. */
+  readonly failed: Promise<never>;
+  /** Finishes the jobs in hand, takes the card away and disconnects. */
+  close(): Promise<void>;
+}
+
+/** Joins the cluster. Throws ClusterFailure when Redis cannot be used or holds workers of another version. */
+export async function serve(options: ServeOptions): Promise<Serving> {
+  const redis = await openRedis(options.url, options.patienceMs);
+  const server = new LaneServer(redis, options);
+  try {
+    await bounded(server.join(), options.patienceMs, () => 'Redis does not answer');
+  } catch (thrown) {
+    redis.disconnect();
+    throw thrown;
+  }
+  return { failed: server.failed, close: () => server.close() };
+}
+
+class LaneServer {
+  readonly failed: Promise<never>;
+  private fail: (failure: ClusterFailure) => void = () => {};
+  private readonly lanes = new Map<number, QuietWorker>();
+  private readonly closing = new Map<number, Promise<void>>();
+  private readonly inHand = new Map<string, string>();
+  private joined = 0;
+  private jobsDone = 0;
+  private silentSince: number | null = null;
+  private timer: NodeJS.Timeout | undefined;
+  private closed = false;
+
+  constructor(
+    private readonly redis: Redis,
+    private readonly options: ServeOptions,
+  ) {
+    this.failed = new Promise<never>((_, reject) => {
+      this.fail = reject;
+    });
+    this.failed.catch(() => {});
+  }
+
+  async join(): Promise<void> {
+    const conflict = versionConflict(await workersPresent(this.redis), this.options.version);
+    if (conflict) throw new ClusterFailure(conflict);
+    this.joined = await redisTime(this.redis);
+    await this.beat();
+    this.schedule();
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+    clearTimeout(this.timer);
+    const { lockMs } = this.options;
+    const workers = [...this.lanes.values()];
+    // A job that does not end is left to its lock.
+    await atMost(Promise.all(workers.map((worker) => worker.close())), 2 * lockMs);
+    await atMost(takeCardAway(this.redis, this.options.id), 1000);
+    this.redis.disconnect();
+  }
+
+  private schedule(): void {
+    this.timer = setTimeout(() => {
+      const { lockMs, patienceMs } = this.options;
+      bounded(this.beat(), lockMs, () => 'Redis does not answer')
+        .then(
+          () => {
+            this.silentSince = null;
+          },
+          (thrown: Error) => {
+            this.silentSince ??= performance.now();
+            if (performance.now() - this.silentSince > patienceMs) {
+              this.fail(new ClusterFailure(`Redis is away: ${thrown.message}`));
+            }
+          },
+        )
+        .finally(() => {
+          if (!this.closed) this.schedule();
+        });
+    }, this.options.lockMs / 5);
+  }
+
+  /** Shows the card, deals the lanes anew, and clears away runs that nobody drives. */
+  private async beat(): Promise<void> {
+    await showCard(this.redis, this.card(), this.options.lockMs);
+    if (this.closed) return;
+    const mine = new Set(lanesOf(this.options.id, await workersPresent(this.redis)));
+    for (const [lane, worker] of this.lanes) if (!mine.has(lane)) this.leave(lane, worker);
+    for (const lane of mine) if (!this.lanes.has(lane) && !this.closing.has(lane)) this.take(lane);
+    for (const run of await sweepUpSilentRuns(this.redis)) {
+      this.options.note(`run ${run}: its coordinator is gone; cleared away`);
+    }
+  }
+
+  private take(lane: number): void {
+    const { lockMs } = this.options;
+    const worker = new QuietWorker(laneQueue(lane), (job) => this.work(job), {
+      connection: this.redis,
+      prefix: JOB_PREFIX,
+      concurrency: 1,
+      lockDuration: lockMs,
+      stalledInterval: lockMs / 2,
+      // A job that many workers died of is the coordinator's to give up, by its own bound.
+      maxStalledCount: 1000,
+    });
+    this.lanes.set(lane, worker);
+  }
+
+  private leave(lane: number, worker: QuietWorker): void {
+    this.lanes.delete(lane);
+    const gone = worker
+      .close()
+      .catch(() => {})
+      .finally(() => this.closing.delete(lane));
+    this.closing.set(lane, gone);
+  }
+
+  private async work(job: Job): Promise<unknown> {
+    const id = String(job.id);
+    this.inHand.set(id, job.name);
+    try {
+      const answer = await this.options.handle(job.name, job.data, this.redis);
+      this.jobsDone++;
+      return answer;
+    } finally {
+      this.inHand.delete(id);
+    }
+  }
+
+  private card(): WorkerCard {
+    const { id, version, host, pid, threads } = this.options;
+    const doing = [...this.inHand].map(([job, name]) => `${name} ${job}`).join(', ');
+    return {
+      ...{ id, version, host, pid, threads, joined: this.joined, jobsDone: this.jobsDone },
+      lanes: [...this.lanes.keys()].sort((a, b) => a - b),
+      doing: doing.slice(0, 200) || 'waiting',
+    };
+  }
+}
