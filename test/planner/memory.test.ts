@@ -24,7 +24,7 @@ const plain: Layout = {
   expertRanks: 1,
   expertTensor: 1,
   pipeline: 1,
-  redundantSlots: 0,
+  redundantExperts: 0,
 };
 const ep = (ranks: number): Layout => ({ ...plain, attentionData: ranks, expertRanks: ranks });
 const tp = (ranks: number): Layout => ({ ...plain, attentionTensor: ranks, expertTensor: ranks });
@@ -49,9 +49,9 @@ function anyLayout(): fc.Arbitrary<Layout> {
       attentionData: power(4),
       cut: power(3),
       pipeline: power(3),
-      redundantSlots: fc.integer({ min: 0, max: 2 }),
+      redundantExperts: fc.integer({ min: 0, max: 200 }),
     })
-    .map(({ attentionTensor, attentionData, cut, pipeline, redundantSlots }) => {
+    .map(({ attentionTensor, attentionData, cut, pipeline, redundantExperts }) => {
       const ranks = attentionTensor * attentionData;
       const expertTensor = Math.min(cut, ranks);
       return {
@@ -60,7 +60,7 @@ function anyLayout(): fc.Arbitrary<Layout> {
         expertRanks: ranks / expertTensor,
         expertTensor,
         pipeline,
-        redundantSlots,
+        redundantExperts,
       };
     });
 }
@@ -157,7 +157,7 @@ test('a sequence of Kimi K3 takes 434 MB and 15 MB of state and 27,648 B a token
 test('a redundant slot on each rank costs one expert of every layer, and nothing else', () => {
   const memory = createMemoryModel(k3, terms);
   const before = memory.rank(ep(64), idle, 0, 0);
-  const after = memory.rank({ ...ep(64), redundantSlots: 1 }, idle, 0, 0);
+  const after = memory.rank({ ...ep(64), redundantExperts: 64 }, idle, 0, 0);
   expect(after.redundantExperts).toBe(92 * 17_547_264);
   expect(after.total - before.total).toBe(92 * 17_547_264);
 });
@@ -272,7 +272,7 @@ test('a 4-bit format is never 4 bits flat', () => {
 });
 
 test('a layout says its degrees, and one whose degrees disagree cannot be loaded', () => {
-  expect(layoutName({ ...ep(64), redundantSlots: 1, pipeline: 2 })).toBe('TP1 DP64 EP64 PP2 +1 slots');
+  expect(layoutName({ ...ep(64), redundantExperts: 32, pipeline: 2 })).toBe('TP1 DP64 EP64 PP2 +32');
   expect(stageRanks(tp(8))).toBe(8);
   expect(layoutFaults(k3, { ...ep(8), expertRanks: 4 }).join()).toMatch(/are not the 4 expert ranks/);
   expect(layoutFaults(k3, { ...ep(8), attentionTensor: 0 }).join()).toMatch(/attentionTensor is 0/);

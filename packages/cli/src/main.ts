@@ -5,6 +5,7 @@ import { compareCommand } from './commands/compare.js';
 import { importCommand } from './commands/import.js';
 import { journeyCommand } from './commands/journey.js';
 import { placeCommand } from './commands/place.js';
+import { planCommand } from './commands/plan.js';
 import { presetsCommand } from './commands/presets.js';
 import { reportCommand } from './commands/report.js';
 import { runCommand } from './commands/run.js';
@@ -18,6 +19,7 @@ const commands = [
   runCommand,
   compareCommand,
   sweepCommand,
+  planCommand,
   placeCommand,
   checkCommand,
   importCommand,

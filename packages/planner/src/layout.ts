@@ -20,8 +20,8 @@ export interface Layout {
   readonly expertTensor: number;
   /** Stages that the layers are cut into. */
   readonly pipeline: number;
-  /** Slots of each expert rank beyond the least that hold every expert; their experts are replicas. */
-  readonly redundantSlots: number;
+  /** Slots of a layer beyond one for each expert, over all expert ranks; they hold replicas. */
+  readonly redundantExperts: number;
 }
 
 /** Ranks of one pipeline stage. */
@@ -34,21 +34,20 @@ export function layoutRanks(layout: Layout): number {
   return stageRanks(layout) * layout.pipeline;
 }
 
-/** "TP2 DP32 EP64 PP1": the degrees by the names that engines give them; what is 1 or none is left out. */
+/** "TP2 DP32 EP64 PP2 +32": degrees by the names that engines give them, and redundant experts. */
 export function layoutName(layout: Layout): string {
-  const { attentionTensor, attentionData, expertRanks, expertTensor, pipeline, redundantSlots } = layout;
+  const { attentionTensor, attentionData, expertRanks, expertTensor, pipeline, redundantExperts } = layout;
   const parts = [`TP${attentionTensor}`, `DP${attentionData}`, `EP${expertRanks}`];
   if (expertTensor > 1) parts.push(`ETP${expertTensor}`);
   if (pipeline > 1) parts.push(`PP${pipeline}`);
-  if (redundantSlots > 0) parts.push(`+${redundantSlots} slots`);
+  if (redundantExperts > 0) parts.push(`+${redundantExperts}`);
   return parts.join(' ');
 }
 
-/** Slots of each expert rank, [expertRanks]. Without redundancy an uneven rest is spread over the first ranks. */
+/** Slots of each expert rank, [expertRanks]; an uneven rest is spread over the first ranks, one each. */
 export function slotsOfLayout(expertCount: number, layout: Layout): Int32Array {
-  const { expertRanks, redundantSlots } = layout;
-  if (redundantSlots === 0) return evenSlots(expertCount, expertRanks);
-  return new Int32Array(expertRanks).fill(Math.ceil(expertCount / expertRanks) + redundantSlots);
+  const { expertRanks, redundantExperts } = layout;
+  return evenSlots(expertCount + redundantExperts, expertRanks);
 }
 
 /** [first, after last) layer of a stage; a rest goes to the first stages, one each. */
@@ -82,7 +81,7 @@ export function layoutFaults(model: ModelShape, layout: Layout): readonly string
   const { moe, precision } = model;
   const { attentionTensor: ways, expertTensor, expertRanks, pipeline } = layout;
   for (const [name, degree] of Object.entries(layout)) {
-    const least = name === 'redundantSlots' ? 0 : 1;
+    const least = name === 'redundantExperts' ? 0 : 1;
     if (!Number.isInteger(degree) || degree < least) {
       faults.push(`${name} is ${degree}; a whole number of at least ${least} is needed`);
     }
@@ -95,7 +94,7 @@ export function layoutFaults(model: ModelShape, layout: Layout): readonly string
     );
   }
   if (pipeline > model.layers.length) faults.push(`${pipeline} stages for ${model.layers.length} layers`);
-  if (expertRanks > moe.expertCount && layout.redundantSlots === 0) {
+  if (expertRanks > moe.expertCount + layout.redundantExperts) {
     faults.push(`${expertRanks} expert ranks for ${moe.expertCount} experts leave ranks without any`);
   }
   faults.push(...headFaults(model, ways));
@@ -110,10 +109,10 @@ export function layoutFaults(model: ModelShape, layout: Layout): readonly string
 /** What is worth knowing about a layout that can be loaded: uneven slots, padding. */
 export function layoutNotes(model: ModelShape, layout: Layout): readonly string[] {
   const { expertCount } = model.moe;
-  const { expertRanks, redundantSlots, expertTensor } = layout;
+  const { expertRanks, redundantExperts, expertTensor } = layout;
   const notes: string[] = [];
   const least = leastRedundantExperts(expertCount, expertRanks);
-  if (least > 0 && redundantSlots === 0) {
+  if (least > 0 && redundantExperts === 0) {
     const slots = slotsOfLayout(expertCount, layout);
     const few = slots[slots.length - 1];
     notes.push(

@@ -83,27 +83,36 @@ export function createMemoryModel(model: ModelShape, terms: MemoryTerms): Memory
     states.set(key, known);
     return known;
   };
+  const live = liveRows(model);
+  const known = new Map<string, ReturnType<typeof weightsOf>>();
+  const weightsOn = (layout: Layout, stage: number, group: number) => {
+    const key = `${Object.values(layout).join(' ')} ${stage} ${group}`;
+    const weights = known.get(key) ?? weightsOf(model, layout, sumsOf(layout.pipeline)[stage], group);
+    known.set(key, weights);
+    return weights;
+  };
   const rank: MemoryModel['rank'] = (layout, use, stage, group) => {
-    const weights = weightsOf(model, layout, sumsOf(layout.pipeline)[stage], group);
+    const { held, ...weights } = weightsOn(layout, stage, group);
     const state = stateOf(layout, use.contextTokens, stage);
     const parts = {
       ...weights,
       cache: use.sequences * state.cache,
       recurrent: use.sequences * state.recurrent,
       conv: use.sequences * state.conv,
-      activations: activationBytes(model, layout, use),
+      activations: activationBytes(live, layout, use),
       dispatchBuffers: bufferBytes(model, terms, layout, use),
       reserve: terms.reserveBytes,
     };
-    return { ...parts, total: weights.held + parts.cache + parts.recurrent + parts.conv + fixedParts(parts) };
+    return { ...parts, total: held + parts.cache + parts.recurrent + parts.conv + fixedParts(parts) };
   };
   const fullest: MemoryModel['fullest'] = (layout, use) => {
     // Larger shares of uneven slots come first, so the first expert rank of a stage holds most.
-    const ranks = Array.from({ length: layout.pipeline }, (_, stage) => ({
-      ...rank(layout, use, stage, 0),
-      stage,
-    }));
-    return ranks.reduce((most, next) => (next.total > most.total ? next : most));
+    let most = { ...rank(layout, use, 0, 0), stage: 0 };
+    for (let stage = 1; stage < layout.pipeline; stage++) {
+      const next = rank(layout, use, stage, 0);
+      if (next.total > most.total) most = { ...next, stage };
+    }
+    return most;
   };
   return {
     model,
@@ -159,7 +168,7 @@ function weightsOf(
 ): Pick<RankMemory, 'weights' | 'redundantExperts'> & { readonly held: number } {
   const { expertCount } = model.moe;
   const slots = slotsOfLayout(expertCount, layout)[group];
-  const own = slotsOfLayout(expertCount, { ...layout, redundantSlots: 0 })[group];
+  const own = slotsOfLayout(expertCount, { ...layout, redundantExperts: 0 })[group];
   const weights: Partial<Record<TensorClass, number>> = {};
   let redundantExperts = 0;
   let held = 0;
@@ -180,16 +189,30 @@ function weightsOf(
  * The rows of one layer that are alive at once, and the logits. A bound for engines that reuse buffers between
  * layers: `LIVE_ROWS` of the hidden width, the widest inner row, the blocks that attention residuals keep.
  */
-function activationBytes(model: ModelShape, layout: Layout, use: MemoryUse): number {
-  const { hiddenSize, moe, layers, attnResBlockLayers, vocabSize } = model;
+function activationBytes(rows: LiveRows, layout: Layout, use: MemoryUse): number {
   const ways = layout.attentionTensor;
+  const row = rows.whole + rows.cut / ways;
+  return use.tokensPerStep * row * ACTIVATION_BYTES + (use.logitRows * rows.logits * LOGIT_BYTES) / ways;
+}
+
+/** Elements of one token that are alive in a layer: whole on every rank of a group, cut over them, and its logits. */
+interface LiveRows {
+  readonly whole: number;
+  readonly cut: number;
+  readonly logits: number;
+}
+
+function liveRows({ hiddenSize, moe, layers, attnResBlockLayers, vocabSize }: ModelShape): LiveRows {
   const dense = Math.max(0, ...layers.map(({ ffn }) => (ffn?.kind === 'dense' ? ffn.innerSize : 0)));
-  const inner = (2 * Math.max(dense, moe.sharedExpertCount * moe.sharedInnerSize)) / ways;
-  const mixer = Math.max(...layers.map(({ attention }) => mixerWidth(attention))) / ways;
+  const inner = 2 * Math.max(dense, moe.sharedExpertCount * moe.sharedInnerSize);
+  const mixer = Math.max(...layers.map(({ attention }) => mixerWidth(attention)));
   const blocks = attnResBlockLayers === null ? 0 : Math.ceil(layers.length / attnResBlockLayers);
-  const expertRows = (2 * moe.topK * (moe.expertWidth + moe.expertInnerSize)) / ways;
-  const row = (LIVE_ROWS + blocks) * hiddenSize + Math.max(inner, mixer) + expertRows;
-  return use.tokensPerStep * row * ACTIVATION_BYTES + (use.logitRows * vocabSize * LOGIT_BYTES) / ways;
+  const expertRows = 2 * moe.topK * (moe.expertWidth + moe.expertInnerSize);
+  return {
+    whole: (LIVE_ROWS + blocks) * hiddenSize,
+    cut: Math.max(inner, mixer) + expertRows,
+    logits: vocabSize,
+  };
 }
 
 /** Elements of queries, keys, values and gate of one token. */

@@ -1,0 +1,69 @@
+/** `epsim plan`: layouts that fit and meet the objectives, best first; exit code 3 where nothing does. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type CapacityPlan, planCapacity, planText } from '@epsim/planner';
+import { drawCharts, planCharts } from '@epsim/report';
+import type { Command } from 'commander';
+import { exitCodes, UsageError } from '../failure.js';
+import { loadScenario, readerBeside } from '../scenario-file.js';
+import { terminal } from '../terminal.js';
+import { type OutputOptions, withOutput, withSet } from './common.js';
+
+interface PlanOptions extends OutputOptions {
+  readonly set: readonly string[];
+  readonly out?: string;
+}
+
+export function planCommand(program: Command): void {
+  withOutput(
+    withSet(program.command('plan').argument('<scenario>', 'a YAML or JSON file with a plan section')),
+  )
+    .summary('capacity: layouts that fit and meet the objectives, best first')
+    .description(
+      'Searches layouts of attention, experts and stages for what the plan section asks, and prints them best first with the frontier, memory, cost and what was assumed. Exit code 3 when nothing meets the objectives; the closest layout is printed then.',
+    )
+    .option('--out <dir>', 'folder for plan.json and charts')
+    .addHelpText(
+      'after',
+      '\nExample:\n  epsim plan scenarios/k3-plan.yaml --set plan.objectives.tpot="40 ms"',
+    )
+    .action(plan);
+}
+
+async function plan(path: string, options: PlanOptions): Promise<void> {
+  const term = terminal(options.quiet === true);
+  const scenario = loadScenario(path, options.set);
+  if (scenario.plan === null) {
+    throw new UsageError(
+      `${path}: plan: missing field; write plan: { requests: { inputTokens: 4000, outputTokens: 1000 } }`,
+    );
+  }
+  let progress: ReturnType<typeof term.progress> | undefined;
+  let result: CapacityPlan;
+  try {
+    result = planCapacity(scenario, {
+      readFile: readerBeside(path, options.set),
+      onProgress: (done, total) => {
+        progress ??= term.progress(total, 'layouts');
+        if (done % 16 === 0 || done === total) progress.advance(done, '');
+      },
+    });
+  } finally {
+    progress?.stop();
+  }
+  const json = JSON.stringify(result, null, 2);
+  if (options.out !== undefined) {
+    mkdirSync(options.out, { recursive: true });
+    writeFileSync(join(options.out, 'plan.json'), `${json}\n`);
+    await drawCharts(planCharts, chartSource(result), options.out);
+  }
+  term.answer(options.json ? json : planText(result));
+  if (!result.feasible) process.exitCode = exitCodes.infeasible;
+}
+
+function chartSource({ model, cluster, frontier }: CapacityPlan) {
+  return {
+    about: `${model.name} on ${cluster.device}`,
+    points: frontier.map((point) => ({ ...point, label: point.layout })),
+  };
+}

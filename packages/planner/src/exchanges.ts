@@ -1,0 +1,82 @@
+/**
+ * How long bytes between the ranks of one stage take, as a line in the number of tokens.
+ * One idea: on a given network the busiest link grows in proportion to tokens, so two calls of a network model
+ * give every batch size. Knows matrices of bytes, not what they mean.
+ */
+import { buildTopology, type NetworkModel, networkModels, type Topology } from '@epsim/network';
+import type { ClusterSpec } from '@epsim/spec';
+
+/** Nanoseconds of each rank for `tokens` of every rank: start + tokens x perToken, both [ranks]. */
+export interface ExchangeLine {
+  readonly sentStart: Float64Array;
+  readonly sentPerToken: Float64Array;
+  readonly receivedStart: Float64Array;
+  readonly receivedPerToken: Float64Array;
+}
+
+const MANY_TOKENS = 1e6;
+const NEXT_TO_NOTHING = 1e-9;
+
+/**
+ * Bytes of one token from each rank to each, [ranks x ranks], to a line, by a model of the network. Latencies are
+ * those of next to no bytes; the rest is in proportion to bytes, as both the bound and fair shares are.
+ */
+export function exchangeLine(
+  network: NetworkModel,
+  topology: Topology,
+  bytesPerToken: Float64Array,
+): ExchangeLine {
+  const few = networkModels.bound.transfer(topology, scaled(bytesPerToken, NEXT_TO_NOTHING));
+  const many = network.transfer(topology, scaled(bytesPerToken, MANY_TOKENS));
+  const slope = (start: number, rank: number, ends: Float64Array) => (ends[rank] - start) / MANY_TOKENS;
+  return {
+    sentStart: few.sentNs,
+    sentPerToken: few.sentNs.map((start, r) => slope(start, r, many.sentNs)),
+    receivedStart: few.receivedNs,
+    receivedPerToken: few.receivedNs.map((start, r) => slope(start, r, many.receivedNs)),
+  };
+}
+
+/** When a rank has sent all of `tokens` and received all that is for it: the later of both, ns. */
+export function exchangeNs(line: ExchangeLine, rank: number, tokens: number): number {
+  return Math.max(
+    line.sentStart[rank] + tokens * line.sentPerToken[rank],
+    line.receivedStart[rank] + tokens * line.receivedPerToken[rank],
+  );
+}
+
+function scaled(matrix: Float64Array, factor: number): Float64Array {
+  return matrix.map((value) => value * factor);
+}
+
+/** Bytes of a token-by-token exchange in groups of `ways` neighbours: each sends an equal part to each, [ranks x ranks]. */
+export function groupBytes(ranks: number, ways: number, bytesPerRank: number): Float64Array {
+  const out = new Float64Array(ranks * ranks);
+  for (let from = 0; from < ranks; from++) {
+    const first = from - (from % ways);
+    for (let to = first; to < first + ways; to++)
+      if (to !== from) out[from * ranks + to] = bytesPerRank / ways;
+  }
+  return out;
+}
+
+/**
+ * The network of `ranks` ranks of a cluster, spread evenly over as few scale-up domains as hold them, without what
+ * is slow or down in a particular place. Throws RangeError for a number of ranks that the topology refuses.
+ */
+export function stageTopology(cluster: ClusterSpec, ranks: number): Topology {
+  const { topology } = cluster;
+  const domains = Math.ceil(ranks / topology.domainRanks);
+  const domainRanks = domains === 1 ? topology.domainRanks : Math.ceil(ranks / domains);
+  const uneven = ranks % domainRanks !== 0 && domains > 1;
+  return buildTopology({
+    ...cluster,
+    rankCount: ranks,
+    overrides: [],
+    topology: {
+      ...topology,
+      domainRanks,
+      options: uneven ? { ...topology.options, unevenLastDomain: true } : topology.options,
+    },
+  });
+}

@@ -1,0 +1,48 @@
+/**
+ * From a scenario to what the search works on: its step times, its memory and what it may try.
+ */
+import { dispatchOptions } from '@epsim/engine';
+import type { PlanRequest, Scenario } from '@epsim/spec';
+import type { LoadSample } from './load-sample.js';
+import { createMemoryModel } from './memory.js';
+import { createPools } from './pools.js';
+import type { Search } from './search.js';
+import { createStepModel, type Placer } from './step-time.js';
+
+/** A scenario's `plan`, or a RangeError that says what to write where it has none. */
+export function requestOf({ plan }: Scenario): PlanRequest {
+  if (plan === null) {
+    throw new RangeError(
+      'plan: missing field; write plan: { requests: { inputTokens: 4000, outputTokens: 1000 } }',
+    );
+  }
+  return plan;
+}
+
+/** What the search needs of a scenario. */
+export function searchOf(
+  scenario: Scenario,
+  sample: LoadSample,
+  placer: Placer,
+  onProgress?: Search['onProgress'],
+): Search {
+  const request = requestOf(scenario);
+  const { engine } = request;
+  const { dispatchRowBytes, combineRowBytes, kind } = dispatchOptions(scenario);
+  const memory = createMemoryModel(scenario.model, {
+    cacheFormat: engine.cacheFormat,
+    windows: engine.windows,
+    mtpLayers: engine.mtpLayers,
+    reserveBytes: engine.reserveBytes,
+    dispatchKind: kind,
+    ...{ dispatchRowBytes, combineRowBytes },
+  });
+  const step = createStepModel(scenario, sample, engine.mtpLayers, placer);
+  return {
+    step,
+    pools: createPools(step, memory, request),
+    overlaps: ['shared-experts', 'two-micro-batches'],
+    servings: engine.serving === 'either' ? ['split', 'together'] : [engine.serving],
+    onProgress,
+  };
+}

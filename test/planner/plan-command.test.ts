@@ -1,0 +1,49 @@
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { emptyFolder, epsim } from '../support/epsim.js';
+
+const scenario = `model: qwen3-30b-a3b
+cluster: { preset: h100-8, ranks: 4 }
+workload: { skew: { kind: log-normal } }
+plan: { requests: { inputTokens: 1000, outputTokens: 200 }, objectives: { tpot: 20 ms } }
+`;
+
+function folderWith(text: string): string {
+  const folder = emptyFolder();
+  writeFileSync(join(folder, 'plan.yaml'), text);
+  return folder;
+}
+
+test('a plan is one JSON document on standard output, and plan.json and the frontier in the folder', () => {
+  const folder = folderWith(scenario);
+  const { status, stdout, stderr } = epsim(['plan', 'plan.yaml', '--json', '--out', 'out'], folder);
+  expect(stderr).toBe('');
+  expect(status).toBe(0);
+  const plan = JSON.parse(stdout);
+  expect(plan.model).toMatchObject({ name: 'qwen3-30b-a3b' });
+  expect(Object.keys(plan.layouts[0])).toEqual(
+    expect.arrayContaining([
+      ...['ranks', 'layout', 'feasible', 'ttftNs', 'tpotNs', 'tokensPerSecPerRank'],
+      ...['memoryBytesPerRank', 'costPerMillionTokens', 'relErrorBar'],
+    ]),
+  );
+  expect(plan.frontier.length).toBeGreaterThan(0);
+  expect(readdirSync(join(folder, 'out')).sort()).toEqual(
+    expect.arrayContaining(['frontier.png', 'plan.json']),
+  );
+});
+
+test('objectives that nothing meets exit with 3 and print the closest layout and what it misses by how much', () => {
+  const folder = folderWith(scenario);
+  const { status, stdout } = epsim(['plan', 'plan.yaml', '--set', 'plan.objectives.tpot=1 ms'], folder);
+  expect(status).toBe(3);
+  expect(stdout).toMatch(/Closest: .*TPOT [\d.]+ ms > 1 ms[\s\S]*It is enough to allow: tpot: [\d.]+ ms/);
+});
+
+test('a scenario without a plan exits with 2 and says what to write', () => {
+  const folder = folderWith(scenario.replace(/^plan:.*\n/m, ''));
+  const { status, stdout, stderr } = epsim(['plan', 'plan.yaml'], folder);
+  expect([status, stdout]).toEqual([2, '']);
+  expect(stderr).toMatch(/plan\.yaml: plan: missing field; write plan: \{/);
+});

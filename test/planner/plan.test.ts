@@ -1,0 +1,180 @@
+import {
+  type CapacityPlan,
+  createPlacer,
+  economicsOf,
+  enumerateLayouts,
+  layoutFaults,
+  planText,
+  searchOf,
+} from '@epsim/planner';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { planOf, planScenario, sampleOf } from './support.js';
+
+/** A small model on one node: plans of it take a moment. */
+const small = (...set: readonly string[]) =>
+  planScenario(
+    'model=qwen3-30b-a3b',
+    'cluster={ preset: h100-8, ranks: 8 }',
+    'workload={ skew: { kind: log-normal } }',
+    ...set,
+  );
+const best = (plan: CapacityPlan) => plan.layouts[0].tokensPerSecPerRank ?? 0;
+
+test('Kimi K3 needs what its operators found: 16 B200, 8 B300, 16 H200, 32 H100, and no fewer', () => {
+  const fits = (preset: string, ranks: number) => {
+    const scenario = planScenario(
+      `cluster={ preset: ${preset}, ranks: ${ranks} }`,
+      'plan={ requests: { inputTokens: 2000, outputTokens: 500 }, engine: { chunkTokens: 2048 } }',
+    );
+    const sample = sampleOf(scenario);
+    const { pools } = searchOf(scenario, sample, createPlacer(scenario, sample));
+    const { layouts } = enumerateLayouts(scenario, ranks);
+    return layouts.some((layout) => pools.mixedMemory(layout, layout.pipeline).total <= pools.usableBytes);
+  };
+  expect([fits('b200-8', 8), fits('b200-8', 16)]).toEqual([false, true]);
+  expect([fits('b300-8', 4), fits('b300-8', 8)]).toEqual([false, true]);
+  expect([fits('h200-8', 8), fits('h200-8', 16)]).toEqual([false, true]);
+  expect([fits('h100-8', 16), fits('h100-8', 32)]).toEqual([false, true]);
+});
+
+test('a plan has its layouts best first, every infeasible one with its reason, and sources and assumptions in words', () => {
+  const plan = planOf(planScenario('plan={ objectives: { tpot: 40 ms }, dollarsPerHour: 4 $/h }'));
+  expect(plan.feasible).toBe(true);
+  const feasible = plan.layouts.filter((layout) => layout.feasible);
+  const refined = feasible.filter((layout) => layout.refined);
+  expect(refined.length).toBeGreaterThan(0);
+  expect(feasible.slice(0, refined.length)).toEqual(refined);
+  const rates = refined.map((layout) => layout.tokensPerSecPerRank ?? 0);
+  expect(rates).toEqual([...rates].sort((a, b) => b - a));
+  for (const { feasible: fits, why, tpotNs, memoryBytesPerRank } of plan.layouts) {
+    if (fits) expect(tpotNs).toBeLessThanOrEqual(40e6);
+    if (fits) expect(memoryBytesPerRank).toBeLessThanOrEqual(0.9 * 180e9);
+    if (!fits) expect(why).toMatch(/does not fit: \d+ GiB of 151|TPOT .* > 40 ms|stages need as many/);
+  }
+  expect(plan.layouts.some(({ why }) => why?.startsWith('does not fit'))).toBe(true);
+  const text = planText(plan);
+  for (const word of ['Best:', 'Frontier', 'Why the rest fell out', 'Assumed', 'Sources', '$4 an hour']) {
+    expect(text).toContain(word);
+  }
+});
+
+test('no layout that is left unrefined could still be better than the best', () => {
+  const plan = planOf(planScenario('plan.objectives.tpot=50 ms'));
+  const rest = plan.layouts.filter(({ refined, feasible }) => feasible && !refined);
+  for (const { tokensPerSecPerRank } of rest) expect(tokensPerSecPerRank).toBeLessThanOrEqual(best(plan));
+});
+
+test('the frontier holds what nothing beats in speed and throughput at once', () => {
+  const { frontier } = planOf(planScenario());
+  const on = frontier.filter((point) => point.onFrontier);
+  expect(on.length).toBeGreaterThan(2);
+  for (const point of frontier) {
+    const beaten = frontier.some(
+      (other) =>
+        other.tokensPerSecPerRank > point.tokensPerSecPerRank &&
+        other.tokensPerSecPerUser > point.tokensPerSecPerUser,
+    );
+    if (point.onFrontier) expect(beaten).toBe(false);
+  }
+});
+
+const slower = fc.constantFrom(0.3, 0.5, 0.8);
+
+test('more bandwidth of memory or links never lowers throughput', () => {
+  const fields = fc.constantFrom('memoryBandwidth', 'scaleUp', 'scaleOut');
+  fc.assert(
+    fc.property(fields, slower, (field, factor) => {
+      const at = (scale: number): number => {
+        const scenario = small('plan.objectives.tpot=20 ms');
+        const { cluster } = scenario;
+        const { device, topology } = cluster;
+        const scaled = (link: typeof topology.scaleUp) => ({
+          ...link,
+          bytesPerSec: scale * link.bytesPerSec,
+        });
+        const changed = {
+          memoryBandwidth: { device: { ...device, memoryBytesPerSec: scale * device.memoryBytesPerSec } },
+          scaleUp: { topology: { ...topology, scaleUp: scaled(topology.scaleUp) } },
+          scaleOut: { topology: { ...topology, scaleOut: scaled(topology.scaleOut!) } },
+        }[field];
+        return best(planOf({ ...scenario, cluster: { ...cluster, ...changed } }));
+      };
+      expect(at(1)).toBeGreaterThanOrEqual(at(factor));
+    }),
+    { numRuns: 4 },
+  );
+});
+
+test('more memory never makes a layout infeasible', () => {
+  fc.assert(
+    fc.property(slower, (factor) => {
+      const at = (scale: number): Set<string> => {
+        const scenario = small();
+        const { cluster } = scenario;
+        const device = { ...cluster.device, memoryBytes: scale * cluster.device.memoryBytes };
+        const plan = planOf({ ...scenario, cluster: { ...cluster, device } });
+        const fits = plan.layouts.filter(({ feasible }) => feasible);
+        return new Set(fits.map(({ layout, serving }) => `${layout} ${serving}`));
+      };
+      const many = at(1);
+      for (const layout of at(factor)) expect(many).toContain(layout);
+    }),
+    { numRuns: 2 },
+  );
+});
+
+test('doubling the rate never lowers the fleet', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 400 }), (rate) => {
+      const ranks = (ratePerSec: number) =>
+        planOf(small(`plan.requests.ratePerSec=${ratePerSec}`, 'plan.objectives.tpot=20 ms')).layouts[0]
+          .fleet!.ranks;
+      expect(ranks(2 * rate)).toBeGreaterThanOrEqual(ranks(rate));
+    }),
+    { numRuns: 3 },
+  );
+});
+
+test('objectives that nothing meets give the closest layout, and allowing what it misses is enough', () => {
+  const tight = planOf(planScenario('plan.objectives.tpot=6 ms'));
+  expect(tight.feasible).toBe(false);
+  expect(tight.best).toBe(null);
+  expect(tight.closest?.misses.map(({ objective }) => objective)).toEqual(['tpot']);
+  const [allow] = tight.closest!.allow;
+  expect(allow).toMatch(/^tpot: [\d.]+ ms$/);
+  expect(planText(tight)).toMatch(/No layout meets the objectives[\s\S]*It is enough to allow: tpot/);
+  expect(planOf(planScenario(`plan.objectives.tpot=${allow.slice(6)}`)).feasible).toBe(true);
+});
+
+test('a model that does not fit says how much is missing', () => {
+  const plan = planOf(planScenario('cluster.ranks=8'));
+  expect(plan.feasible).toBe(false);
+  expect(plan.closest?.misses[0].objective).toBe('memory');
+  expect(plan.closest?.allow.join()).toMatch(/\d+ GiB more on each rank,limits: more ranks/);
+});
+
+test('more than two thousand layouts of Kimi K3 are candidates on two racks', () => {
+  const scenario = planScenario('cluster={ preset: gb200-nvl72, ranks: 144 }', 'placement.policy=eplb');
+  const { layouts } = enumerateLayouts(scenario, 144);
+  expect(2 * layouts.length).toBeGreaterThan(2000);
+  const names = new Set(layouts.map((layout) => JSON.stringify(layout)));
+  expect(names.size).toBe(layouts.length);
+  for (const layout of layouts) expect(layoutFaults(scenario.model, layout)).toEqual([]);
+});
+
+test('a fleet is whole instances, and idle ranks are paid for', () => {
+  const scenario = planScenario('plan={ requests: { outputTokens: 100 }, dollarsPerHour: 3.6 }');
+  const pools = [
+    { ranks: 16, requestsPerSec: 10 },
+    { ranks: 8, requestsPerSec: 4 },
+  ] as const;
+  const at = (rate: number | null) => economicsOf(scenario, scenario.plan!, ...pools, rate);
+  expect(at(9).fleet).toEqual({ decodeInstances: 1, prefillInstances: 3, ranks: 40, ratePerSec: 9 });
+  expect(at(11).fleet?.ranks).toBe(2 * 16 + 3 * 8);
+  // 40 ranks x $3.6 an hour for 900 tokens a second.
+  expect(at(9).costPerMillionTokens).toBeCloseTo((40 * 3.6 * 1e6) / (900 * 3600), 9);
+  expect(at(null).fleet).toBe(null);
+  expect(at(null).tokensPerSecPerRank).toBeCloseTo(1000 / (16 + 20), 9);
+  expect(at(9).watts).toBe(40_000);
+});
