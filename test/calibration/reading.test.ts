@@ -29,6 +29,13 @@ describe('tables as text', () => {
     );
   });
 
+  test('a byte order mark and carriage returns are not part of a name', () => {
+    expect(parseCsv('\uFEFFa,b\r\n1,2\r\n')).toMatchObject({
+      columns: ['a', 'b'],
+      rows: [{ cells: { a: '1', b: '2' } }],
+    });
+  });
+
   test('a line with too few cells is counted, not guessed', () => {
     const table = parseCsv('a,b\n1,2\n3\n');
     expect(table.rows.length).toBe(1);

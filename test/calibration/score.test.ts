@@ -211,6 +211,8 @@ describe('costs of an exchange for a network model', () => {
   test('a measured system has its own and an unmeasured one borrows with twice the error bar', () => {
     const own = linkCosts('H100 SXM', 'low-latency', 'dispatch');
     expect(own?.provenance).toBe('fitted');
+    const far = linkCosts('H100 SXM', 'low-latency', 'dispatch', { ep: 256, tokens: 128 });
+    expect(far?.relErrorBar).toBe(2 * (own?.relErrorBar as number));
     const borrowed = linkCosts('H20', 'low-latency', 'dispatch');
     expect(borrowed?.provenance).toBe('derived');
     expect(borrowed?.relErrorBar).toBe(2 * (linkProfiles[borrowed?.profile ?? '']?.leaveOutError as number));

@@ -50,7 +50,8 @@ export function parseCsv(text: string): CsvTable {
   const rows: CsvRow[] = [];
   const broken: number[] = [];
   let columns: readonly string[] = [];
-  text.split(/\r?\n/).forEach((raw, index) => {
+  const withoutMark = text.startsWith('\uFEFF') ? text.slice(1) : text;
+  withoutMark.split(/\r?\n/).forEach((raw, index) => {
     const line = raw.trim();
     if (line === '') return;
     if (line.startsWith('#')) {

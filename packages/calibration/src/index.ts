@@ -19,7 +19,7 @@ export {
 export { rooflineModel } from './models/roofline-model.js';
 export { distinctGroups } from './occupancy.js';
 export { deviceProfileFrom } from './profiles/device-profile-from.js';
-export { type ExchangeKernel, type LinkCosts, linkCosts } from './profiles/link-costs.js';
+export { type ExchangeCase, type ExchangeKernel, type LinkCosts, linkCosts } from './profiles/link-costs.js';
 export type { LinkProfile } from './profiles/link-profile.js';
 export { linkProfiles } from './profiles/link-profile-data.js';
 export { type ShippedValues, shippedValues } from './profiles/shipped.js';

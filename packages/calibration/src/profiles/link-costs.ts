@@ -16,8 +16,18 @@ export interface LinkCosts {
   readonly link: LinkParameters;
   readonly provenance: 'fitted' | 'derived';
   readonly source: string;
-  /** Error of rows left out of the fit; twice that on a system that nobody measured. */
+  /** Error of rows left out of the fit; twice that on a system that nobody measured, and twice outside the range. */
   readonly relErrorBar: number;
+}
+
+/** Where an exchange is: { ep: 64, hidden: 3584, tokens: 128 }. What is not stated counts as inside. */
+export type ExchangeCase = Readonly<Record<string, number>>;
+
+function inside(range: LinkProfile['range'], at: ExchangeCase): boolean {
+  return Object.entries(at).every(([kind, value]) => {
+    const bounds = range[kind];
+    return bounds === undefined || (value >= bounds[0] && value <= bounds[1]);
+  });
 }
 
 /**
@@ -28,6 +38,7 @@ export function linkCosts(
   deviceName: string,
   kernel: ExchangeKernel,
   phase: 'dispatch' | 'combine',
+  at: ExchangeCase = {},
 ): LinkCosts | null {
   const system = systemFigures(deviceName)?.system ?? deviceName.toLowerCase();
   const suffix = `/${kernel}-${phase}`;
@@ -36,12 +47,13 @@ export function linkCosts(
   const relative = names.find((name) => deviceGeneration(name) === deviceGeneration(system)) ?? names[0];
   const profile = own ?? relative;
   if (profile === undefined) return null;
-  const { parameters, source, leaveOutError } = linkProfiles[profile] as LinkProfile;
+  const { parameters, source, range, leaveOutError } = linkProfiles[profile] as LinkProfile;
+  const widening = (own === undefined ? 2 : 1) * (inside(range, at) ? 1 : 2);
   return {
     profile,
     link: { ...NEUTRAL_LINK, ...parameters },
     provenance: own === undefined ? 'derived' : 'fitted',
     source: own === undefined ? `fractions of ${profile}: ${source}` : source,
-    relErrorBar: own === undefined ? 2 * leaveOutError : leaveOutError,
+    relErrorBar: widening * leaveOutError,
   };
 }

@@ -84,13 +84,18 @@ export function expertNs(
   const peak = peakFlops(device, kernel.computeFormat) * kernel.computeFraction;
   const multiplyNs = (1e9 * tile * sizes.flopsPerRow) / peak;
   let sum = 0;
+  // Neighbours often need as many tiles as the entry before: fits to sorted histograms take a fifth of the time.
+  let lastTiles = 0;
+  let lastNs = 0;
   for (let i = 0; i < tokensPerSlot.length; i++) {
-    const rows = tokensPerSlot[i];
-    if (rows === 0) continue;
-    const tiles = Math.ceil(rows / tile);
-    const stream = streamNs * (1 + kernel.rereadFraction * (tiles - 1));
-    const ns = combine(stream, tiles * multiplyNs, kernel.overlapExponent) + tiles * kernel.tileNs;
-    sum += (slotsPerEntry?.[i] ?? 1) * ns;
+    const tiles = Math.ceil(tokensPerSlot[i] / tile);
+    if (tiles === 0) continue;
+    if (tiles !== lastTiles) {
+      const stream = streamNs * (1 + kernel.rereadFraction * (tiles - 1));
+      lastNs = combine(stream, tiles * multiplyNs, kernel.overlapExponent) + tiles * kernel.tileNs;
+      lastTiles = tiles;
+    }
+    sum += (slotsPerEntry?.[i] ?? 1) * lastNs;
   }
   const permuteBandwidth = device.memoryBytesPerSec * kernel.permuteFraction;
   const permuteNs = (1e9 * presented * sizes.rowElements * PERMUTED_BYTES) / permuteBandwidth;
