@@ -44,28 +44,14 @@ export function createExactGaps(
   let pass = 0;
   let tokens = 0;
 
-  function restart(): void {
-    pass = 0;
-    tokens = 0;
-    counts.fill(0);
-    prefix.fill(0);
-    nextKey.fill(0xffffffff);
-  }
-
-  /** The answer's key is complete; its right neighbour is in the same bin, a later bin, or beyond the prefix. */
-  function interpolate(expert: number, found: number): number {
-    const row = expert * BIN_COUNT;
-    const position = fraction * (tokens - 1);
-    const value = floatOf(((prefix[expert] << BITS[LAST]) | found) >>> 0);
-    if (place[expert] + 1 < counts[row + found] || Math.floor(position) + 1 >= tokens) return value;
-    let bin = found + 1;
-    while (bin < 1 << BITS[LAST] && counts[row + bin] === 0) bin++;
-    const neighbour = bin < 1 << BITS[LAST] ? ((prefix[expert] << BITS[LAST]) | bin) >>> 0 : nextKey[expert];
-    return value + (position - Math.floor(position)) * (floatOf(neighbour) - value);
-  }
-
   return {
-    begin: restart,
+    begin() {
+      pass = 0;
+      tokens = 0;
+      counts.fill(0);
+      prefix.fill(0);
+      nextKey.fill(0xffffffff);
+    },
     add(scores, offset, cutoff) {
       if (pass === 0) tokens++;
       const shift = SHIFTS[pass];
@@ -84,8 +70,16 @@ export function createExactGaps(
         const row = expert * BIN_COUNT;
         let bin = 0;
         while (place[expert] >= counts[row + bin]) place[expert] -= counts[row + bin++];
-        if (pass === LAST) out[expert] = interpolate(expert, bin);
-        else prefix[expert] = (prefix[expert] << BITS[pass]) | bin;
+        prefix[expert] = (prefix[expert] << BITS[pass]) | bin;
+        if (pass !== LAST) continue;
+        const value = floatOf(prefix[expert]);
+        const position = fraction * (tokens - 1);
+        const part = position - Math.floor(position);
+        out[expert] = value;
+        if (part > 0 && place[expert] + 1 >= counts[row + bin]) {
+          const next = keyAfter(counts, row, bin, prefix[expert], nextKey[expert]);
+          out[expert] += part * (floatOf(next) - value);
+        }
       }
       pass++;
       if (pass > LAST) return true;
@@ -93,6 +87,14 @@ export function createExactGaps(
       return false;
     },
   };
+}
+
+/** The smallest key above `key`, which lies in `bin`: in a later bin that has counts, else `beyond`. */
+function keyAfter(counts: Int32Array, row: number, bin: number, key: number, beyond: number): number {
+  for (let later = bin + 1; later < 1 << BITS[LAST]; later++) {
+    if (counts[row + later] > 0) return key - bin + later;
+  }
+  return beyond;
 }
 
 /** The bits of a float32 as an unsigned integer in the order of the numbers. */

@@ -19,58 +19,24 @@ export function createKeepers(arena: RoutingArena, limits: Int32Array): Keepers 
   for (let e = 0; e < limits.length; e++) starts[e + 1] = starts[e] + limits[e];
   const total = starts[limits.length];
   // One heap per expert with the worst kept row at its root.
-  const scores = arena.f32('kept scores', total);
-  const rows = arena.i32('kept rows', total);
+  const heap = { scores: arena.f32('kept scores', total), rows: arena.i32('kept rows', total) };
+  const { scores, rows } = heap;
   const counts = new Int32Array(limits.length);
   /** Score of the worst kept row of each expert; minus infinity while there is room, infinity where there is none. */
   const worst = Float32Array.from(limits, (limit) => (limit > 0 ? -Infinity : Infinity));
-
-  /** Whether the row at `a` should leave before the row at `b`. */
-  const leavesBefore = (a: number, b: number) =>
-    scores[a] < scores[b] || (scores[a] === scores[b] && rows[a] > rows[b]);
-
-  function swap(a: number, b: number): void {
-    const score = scores[a];
-    const row = rows[a];
-    scores[a] = scores[b];
-    rows[a] = rows[b];
-    scores[b] = score;
-    rows[b] = row;
-  }
-
-  function siftUp(base: number, from: number): void {
-    for (let at = from; at > 0; ) {
-      const parent = (at - 1) >> 1;
-      if (!leavesBefore(base + at, base + parent)) return;
-      swap(base + at, base + parent);
-      at = parent;
-    }
-  }
-
-  function siftDown(base: number, count: number): void {
-    for (let at = 0, child = 1; child < count; child = 2 * at + 1) {
-      if (child + 1 < count && leavesBefore(base + child + 1, base + child)) child++;
-      if (!leavesBefore(base + child, base + at)) return;
-      swap(base + at, base + child);
-      at = child;
-    }
-  }
-
-  function put(at: number, score: number, row: number): void {
-    scores[at] = score;
-    rows[at] = row;
-  }
 
   return {
     offer(expert, score, row) {
       if (!(score > worst[expert])) return;
       const base = starts[expert];
       if (counts[expert] < limits[expert]) {
-        put(base + counts[expert], score, row);
-        siftUp(base, counts[expert]++);
+        scores[base + counts[expert]] = score;
+        rows[base + counts[expert]] = row;
+        siftUp(heap, base, counts[expert]++);
       } else {
-        put(base, score, row);
-        siftDown(base, limits[expert]);
+        scores[base] = score;
+        rows[base] = row;
+        siftDown(heap, base, limits[expert]);
       }
       if (counts[expert] === limits[expert]) worst[expert] = scores[base];
     },
@@ -89,4 +55,44 @@ export function createKeepers(arena: RoutingArena, limits: Int32Array): Keepers 
       return most;
     },
   };
+}
+
+/** Rows and their scores; the heap of one expert is a run of entries with its worst row first. */
+interface Heap {
+  readonly scores: Float32Array;
+  readonly rows: Int32Array;
+}
+
+/** Whether the row at `a` should leave before the row at `b`. */
+function leavesBefore({ scores, rows }: Heap, a: number, b: number): boolean {
+  return scores[a] < scores[b] || (scores[a] === scores[b] && rows[a] > rows[b]);
+}
+
+function swap({ scores, rows }: Heap, a: number, b: number): void {
+  const score = scores[a];
+  const row = rows[a];
+  scores[a] = scores[b];
+  rows[a] = rows[b];
+  scores[b] = score;
+  rows[b] = row;
+}
+
+/** Moves the entry at `from` of the heap at `base` up to its place. */
+function siftUp(heap: Heap, base: number, from: number): void {
+  for (let at = from; at > 0; ) {
+    const parent = (at - 1) >> 1;
+    if (!leavesBefore(heap, base + at, base + parent)) return;
+    swap(heap, base + at, base + parent);
+    at = parent;
+  }
+}
+
+/** Moves the first entry of the heap of `count` at `base` down to its place. */
+function siftDown(heap: Heap, base: number, count: number): void {
+  for (let at = 0, child = 1; child < count; child = 2 * at + 1) {
+    if (child + 1 < count && leavesBefore(heap, base + child + 1, base + child)) child++;
+    if (!leavesBefore(heap, base + child, base + at)) return;
+    swap(heap, base + at, base + child);
+    at = child;
+  }
 }

@@ -14,7 +14,7 @@ import { createRoutingArena, type RoutingArena } from '../arena.js';
 import { centre, moveBias, startingBias } from '../bias.js';
 import { createExactGaps } from '../gap-exact.js';
 import { createGapHistogram } from '../gap-histogram.js';
-import { definePolicy, type RouteResult, type RouterContext } from '../policy.js';
+import { definePolicy, type RouteResult, type Router, type RouterContext } from '../policy.js';
 import { forEachRow, routeRows, rowCountOf, tokenCountOf } from '../route-rows.js';
 import { createSelector } from '../select.js';
 
@@ -49,53 +49,28 @@ export const quantile = definePolicy({
 function createQuantileRouter(
   context: RouterContext,
   { estimator, iterations, ema, freezeAfterSteps }: z.output<typeof options>,
-) {
+): Router {
   const { expertCount, topK } = context;
   const arena = context.arena ?? createRoutingArena();
   const bias = startingBias(context);
-  const workingBias = new Float32Array(expertCount);
-  const next = new Float64Array(expertCount);
-  const selector = createSelector(expertCount, Math.min(topK + 1, expertCount));
+  const solver = createSolver(context, arena, estimator);
+  const { selector } = solver;
   const chosen = selector.ids.subarray(0, topK);
-  const create = estimator === 'exact' ? createExactGaps : createGapHistogram;
-  const gaps = create(expertCount, topK / expertCount, (size) => arena.i32('gap counts', size));
+  const next = new Float64Array(expertCount);
+  const workingBias = new Float32Array(expertCount);
   let step = 0;
 
-  function route(batch: TokenBatch): RouteResult {
-    // With topK = expertCount every expert takes every token and no bias can change that.
-    const learns =
-      topK < expertCount &&
-      (freezeAfterSteps === null || step < freezeAfterSteps) &&
-      tokenCountOf(context, arena, batch) > 0;
-    const cutoffs = arena.f32('quantile cutoffs', rowCountOf(batch));
-    const ceiling = learns ? scoreCeiling(context, arena, batch) : 1;
-    if (learns) gaps.begin(bias, ceiling);
-    const result = routeRows(context, arena, batch, topK, (scores, offset, row, experts, at) => {
-      selector.select(scores, offset, bias);
-      experts.set(chosen, at);
-      if (learns) addToken(scores, offset, row, cutoffs);
-      return 0;
-    });
-    const biasDrift = learns ? learn(batch, cutoffs, ceiling) : 0;
-    step++;
-    return { ...result, stats: { ...result.stats, biasDrift } };
-  }
-
-  function addToken(scores: Float32Array, offset: number, row: number, cutoffs: Float32Array): void {
-    cutoffs[row] = selector.values[topK];
-    gaps.add(scores, offset, cutoffs[row]);
-  }
-
-  function learn(batch: TokenBatch, cutoffs: Float32Array, ceiling: number): number {
-    finishPasses(batch, cutoffs);
+  /** Moves the bias after the first alternation, whose pass is the routing itself, and returns its drift. */
+  function learn(batch: TokenBatch): number {
+    solver.finish(batch, next);
     for (let i = 1; i < iterations; i++) {
       workingBias.set(next);
-      gaps.begin(workingBias, ceiling);
+      solver.begin(batch, workingBias);
       forEachRow(context, arena, batch, context.scoring, (scores, offset, row) => {
         selector.select(scores, offset, workingBias);
-        addToken(scores, offset, row, cutoffs);
+        solver.add(scores, offset, row);
       });
-      finishPasses(batch, cutoffs);
+      solver.finish(batch, next);
     }
     for (let expert = 0; expert < expertCount; expert++) {
       next[expert] = ema * bias[expert] + (1 - ema) * next[expert];
@@ -104,16 +79,56 @@ function createQuantileRouter(
     return moveBias(bias, next);
   }
 
-  function finishPasses(batch: TokenBatch, cutoffs: Float32Array): void {
-    while (!gaps.endPass(next)) {
-      forEachRow(context, arena, batch, context.scoring, (scores, offset, row) => {
-        gaps.add(scores, offset, cutoffs[row]);
-      });
-    }
-    centre(next);
+  function route(batch: TokenBatch): RouteResult {
+    // With topK = expertCount every expert takes every token and no bias can change that.
+    const learns =
+      topK < expertCount &&
+      (freezeAfterSteps === null || step < freezeAfterSteps) &&
+      tokenCountOf(context, arena, batch) > 0;
+    if (learns) solver.begin(batch, bias);
+    const result = routeRows(context, arena, batch, topK, (scores, offset, row, experts, at) => {
+      selector.select(scores, offset, bias);
+      experts.set(chosen, at);
+      if (learns) solver.add(scores, offset, row);
+      return 0;
+    });
+    const biasDrift = learns ? learn(batch) : 0;
+    step++;
+    return { ...result, stats: { ...result.stats, biasDrift } };
   }
 
   return { bias, route };
+}
+
+/** One alternation: cutoffs of all tokens under a bias, then the bias that those cutoffs ask for. */
+function createSolver(context: RouterContext, arena: RoutingArena, estimator: 'histogram' | 'exact') {
+  const { expertCount, topK } = context;
+  const selector = createSelector(expertCount, Math.min(topK + 1, expertCount));
+  const create = estimator === 'exact' ? createExactGaps : createGapHistogram;
+  const gaps = create(expertCount, topK / expertCount, (size) => arena.i32('gap counts', size));
+  let cutoffs: Float32Array = new Float32Array(0);
+  return {
+    /** Finds the topK + 1 best experts of a token; `add` takes the last of them as its cutoff. */
+    selector,
+    begin(batch: TokenBatch, bias: Float32Array): void {
+      cutoffs = arena.f32('quantile cutoffs', rowCountOf(batch));
+      gaps.begin(bias, scoreCeiling(context, arena, batch));
+    },
+    /** Adds the token for which the selector has just been called. */
+    add(scores: Float32Array, offset: number, row: number): void {
+      cutoffs[row] = selector.values[topK];
+      gaps.add(scores, offset, cutoffs[row]);
+    },
+    /** Writes the mean-centred bias into `out`, [expertCount], after as many more passes as the estimator needs. */
+    finish(batch: TokenBatch, out: Float64Array): void {
+      while (!gaps.endPass(out)) {
+        forEachRow(context, arena, batch, context.scoring, (scores, offset, row) => {
+          gaps.add(scores, offset, cutoffs[row]);
+        });
+      }
+      centre(out);
+    },
+  };
 }
 
 /** The largest score that can occur: 1, or the batch's own largest where scores have no bound. */
