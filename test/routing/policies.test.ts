@@ -119,7 +119,7 @@ describe('group-limited', () => {
     const create = (options: object) => () =>
       routingPolicies['group-limited'].create(contextOf(12, 4), options);
     expect(create({ groupCount: 5 })).toThrow(
-      'routing.options.groupCount: uneven groups: 12 experts in 5 groups; use a divisor of 12',
+      'routing.groupCount: uneven groups: 12 experts in 5 groups; use a divisor of 12',
     );
     expect(create({ groupCount: 6, topGroupCount: 1 })).toThrow(
       'too few groups: 1 x 2 experts < top-4; use 2 to 6',

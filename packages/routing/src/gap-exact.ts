@@ -65,20 +65,20 @@ export function createExactGaps(
       }
     },
     endPass(out) {
+      const position = fraction * (tokens - 1);
+      const part = position - Math.floor(position);
+      if (pass === 0) place.fill(Math.floor(position));
       for (let expert = 0; expert < expertCount; expert++) {
-        if (pass === 0) place[expert] = Math.floor(fraction * (tokens - 1));
         const row = expert * BIN_COUNT;
         let bin = 0;
         while (place[expert] >= counts[row + bin]) place[expert] -= counts[row + bin++];
         prefix[expert] = (prefix[expert] << BITS[pass]) | bin;
         if (pass !== LAST) continue;
         const value = floatOf(prefix[expert]);
-        const position = fraction * (tokens - 1);
-        const part = position - Math.floor(position);
         out[expert] = value;
         if (part > 0 && place[expert] + 1 >= counts[row + bin]) {
-          const next = keyAfter(counts, row, bin, prefix[expert], nextKey[expert]);
-          out[expert] += part * (floatOf(next) - value);
+          out[expert] +=
+            part * (floatOf(keyAfter(counts, row, bin, prefix[expert], nextKey[expert])) - value);
         }
       }
       pass++;

@@ -91,7 +91,7 @@ function topTwoSum(
 function checkGroups({ expertCount, topK }: RouterContext, groupCount: number, topGroupCount: number): void {
   const groupSize = expertCount / groupCount;
   if (!Number.isInteger(groupSize)) {
-    throw userMistake('routing.options.groupCount', {
+    throw userMistake('routing.groupCount', {
       kind: 'uneven',
       subject: 'groups',
       value: `${expertCount} experts in ${groupCount} groups`,
@@ -99,7 +99,7 @@ function checkGroups({ expertCount, topK }: RouterContext, groupCount: number, t
     });
   }
   const topGroups = (kind: string, value: string) =>
-    userMistake('routing.options.topGroupCount', {
+    userMistake('routing.topGroupCount', {
       kind,
       subject: 'groups',
       value,
