@@ -6,4 +6,4 @@
  */
 
 /** Fitted to published prefill throughputs of three operators; decode needs none. */
-export const PREFILL_KERNEL_SHARE = 0.75;
+export const PREFILL_KERNEL_SHARE = 0.68;

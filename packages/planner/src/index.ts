@@ -18,4 +18,6 @@ export { sliceOf } from './slice.js';
 export { type StageSum, stageSums } from './stage-tensors.js';
 export * from './step-parts.js';
 export * from './step-time.js';
+export { type EndToEnd, type ValidatedRow, validateEndToEnd } from './validation/end-to-end.js';
 export { END_TO_END_ERROR } from './validation/error.js';
+export { type ServingRow, servingRows } from './validation/serving-rows.js';

@@ -1,2 +1,5 @@
-/** Median error of predicted against published serving throughputs, a fraction; a test holds it to the table. */
+/**
+ * The error bar of a planned throughput: the median error against published ones when the rows of a source are
+ * left out of the fit, a fraction. `validateEndToEnd` computes it, and a test holds this figure to it.
+ */
 export const END_TO_END_ERROR = 0.1;

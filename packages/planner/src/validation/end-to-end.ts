@@ -1,0 +1,141 @@
+/**
+ * Predicted against published serving throughput, row by row, with what was assumed where the source is silent.
+ * One idea: the same pools that plan a layout predict the published one; nothing is tuned to a row.
+ */
+import { catalog } from '@epsim/engine';
+import { parseScenario, type Scenario } from '@epsim/spec';
+import { PREFILL_KERNEL_SHARE } from '../engine-share.js';
+import type { Layout } from '../layout.js';
+import { type LoadSample, sampleLoads } from '../load-sample.js';
+import { searchOf } from '../plan-search.js';
+import { createPlacer } from '../step-time.js';
+import { type ServingRow, servingRows } from './serving-rows.js';
+
+export interface ValidatedRow {
+  readonly source: ServingRow['source'];
+  readonly name: string;
+  readonly phase: ServingRow['phase'];
+  readonly ranks: number;
+  /** Tokens per second and rank. */
+  readonly published: number;
+  readonly predicted: number;
+  /** predicted / published - 1. */
+  readonly error: number;
+  readonly assumed: readonly string[];
+}
+
+export interface EndToEnd {
+  readonly rows: readonly ValidatedRow[];
+  /** Of |error|, as fractions. */
+  readonly medianError: number;
+  readonly p90Error: number;
+  /** Median of error, with its sign. */
+  readonly bias: number;
+  readonly medianErrorByPhase: Readonly<Record<ServingRow['phase'], number>>;
+  /** Median |error| when the share of modelled kernels is fitted without the source of the row. */
+  readonly leaveSourceOutMedianError: number;
+  /** The share that the prefill rows of all sources fit best. */
+  readonly fittedPrefillShare: number;
+}
+
+/** Predicts every published row; takes a few seconds. */
+export function validateEndToEnd(rows: readonly ServingRow[] = servingRows): EndToEnd {
+  const samples = new Map<string, LoadSample>();
+  const validated = rows.map((row): ValidatedRow => {
+    const predicted = predict(row, samples);
+    const { source, name, phase, ranks, tokensPerSecPerRank: published, assumed } = row;
+    return { source, name, phase, ranks, published, predicted, error: predicted / published - 1, assumed };
+  });
+  const errors = validated.map(({ error }) => Math.abs(error));
+  const phase = (wanted: ServingRow['phase']) =>
+    quantile(
+      validated.filter((row) => row.phase === wanted).map(({ error }) => Math.abs(error)),
+      0.5,
+    );
+  return {
+    rows: validated,
+    medianError: quantile(errors, 0.5),
+    p90Error: quantile(errors, 0.9),
+    bias: quantile(
+      validated.map(({ error }) => error),
+      0.5,
+    ),
+    medianErrorByPhase: { prefill: phase('prefill'), decode: phase('decode') },
+    leaveSourceOutMedianError: quantile(
+      validated.map((row) => errorWithoutSource(row, validated)),
+      0.5,
+    ),
+    fittedPrefillShare: fittedShare(validated),
+  };
+}
+
+/** The share with which the medians of the sources have no bias: their median, so that no source outvotes others by rows. */
+function fittedShare(rows: readonly ValidatedRow[]): number {
+  const prefill = rows.filter(({ phase }) => phase === 'prefill');
+  const sources = [...new Set(prefill.map(({ source }) => source))];
+  const medians = sources.map((source) =>
+    quantile(
+      prefill.filter((row) => row.source === source).map((row) => row.published / row.predicted),
+      0.5,
+    ),
+  );
+  return PREFILL_KERNEL_SHARE * quantile(medians, 0.5);
+}
+
+function errorWithoutSource(row: ValidatedRow, rows: readonly ValidatedRow[]): number {
+  if (row.phase === 'decode') return Math.abs(row.error);
+  const share = fittedShare(rows.filter(({ source }) => source !== row.source));
+  return Math.abs(((row.predicted / PREFILL_KERNEL_SHARE) * share) / row.published - 1);
+}
+
+function scenarioOf(row: ServingRow): Scenario {
+  const { name, model, cluster, ranks, balanced, dispatch, tokens, batch, cacheHitRate, drafts, accepted } =
+    row;
+  const skew = { skew: { kind: 'uniform' } };
+  const document = {
+    name,
+    model,
+    cluster: { preset: cluster, ranks },
+    workload: balanced ? skew : { preset: 'deepseek-r1-32' },
+    placement: { policy: row.redundantExperts > 0 ? 'eplb' : 'contiguous' },
+    dispatch: { kind: dispatch },
+    plan: {
+      requests: {
+        inputTokens: row.phase === 'prefill' ? tokens : tokens - 50,
+        outputTokens: 100,
+        cacheHitRate,
+      },
+      engine: { chunkTokens: batch, mtpLayers: drafts, acceptedTokens: accepted },
+    },
+  };
+  return parseScenario(JSON.stringify(document), { file: name, catalog });
+}
+
+/** Tokens per second and rank of the row's layout. */
+function predict(row: ServingRow, samples: Map<string, LoadSample>): number {
+  const scenario = scenarioOf(row);
+  const key = JSON.stringify([scenario.model.moe, scenario.workload]);
+  const sample = samples.get(key) ?? sampleLoads(scenario);
+  samples.set(key, sample);
+  const { attentionTensor, expertTensor, ranks, overlap } = row;
+  const layout: Layout = {
+    attentionTensor,
+    attentionData: ranks / attentionTensor,
+    expertRanks: ranks / expertTensor,
+    expertTensor,
+    pipeline: 1,
+    redundantExperts: row.redundantExperts,
+  };
+  const { pools } = searchOf(scenario, sample, createPlacer(scenario, sample));
+  return row.phase === 'decode'
+    ? pools.decode(layout, row.batch, overlap, 'refined').tokensPerSec / ranks
+    : (pools.prefill(layout, row.batch, overlap, 'refined').requestsPerSec * row.tokens) / ranks;
+}
+
+function quantile(values: readonly number[], q: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = q * (sorted.length - 1);
+  const low = Math.floor(at);
+  const high = Math.min(low + 1, sorted.length - 1);
+  return sorted[low] + (at - low) * (sorted[high] - sorted[low]);
+}
