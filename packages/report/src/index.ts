@@ -6,6 +6,16 @@ export { type ComparisonTable, comparisonTables } from './comparison/table.js';
 export { terminalComparison } from './comparison/terminal.js';
 export { drawCharts } from './draw-charts.js';
 export { journeyHtml } from './journey/journey-html.js';
+export type { Beat, Scene } from './journey/page/scene.js';
+export { journeyScenes } from './journey/page/scenes.js';
+export {
+  advanced,
+  type Lengths,
+  type Position,
+  playingFrom,
+  positionAt,
+  stepped,
+} from './journey/page/timeline.js';
 export { terminalJourney } from './journey/terminal.js';
 export type * from './journey/trace.js';
 export { type KeyFigure, keyFigures } from './key-figures.js';
