@@ -13,7 +13,7 @@ import type { NetworkModel } from './transfer.js';
 
 /** Up to this many flows every end is an event; more only while each event ends a good part of them. */
 export const EXACT_FLOWS = 1024;
-/** A single event is worth its cost on a large exchange when it ends this share of the flows or empties it of the links. */
+/** A single event is worth its cost on a large exchange when it ends this share of the flows or idles it of the links. */
 const WORTH_ENDED = 1 / 32;
 /** What stretches may cost `ns` against single events; compared with the naive form by the tests. */
 export const WINDOW_TOLERANCE = 2e-3;

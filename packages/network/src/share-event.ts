@@ -23,7 +23,7 @@ export function shareScratch(flowCount: number, linkCount: number): ShareScratch
   };
 }
 
-/** Max-min fair rates of the active flows, indexed by link, in the unit of `capacity`, written to `scratch.rates`. */
+/** Writes the max-min fair rates of the active flows, in the unit of `capacity`, to `scratch.rates`; needs `indexByLink`. */
 export function shareFairly(active: ActiveFlows, capacity: Float64Array, scratch: ShareScratch): void {
   const { rates, free, sharers, heap, keys } = scratch;
   const { linkOffsets, linkFlows, pathOffsets, pathLinks } = active;

@@ -54,7 +54,7 @@ function arePairs(active: ActiveFlows): boolean {
 
 /**
  * Length of the next stretch in ns: half of what the bound says is left, less where a quarter of the links
- * could be empty sooner, but at least a sixteenth; all of it once it is a thousandth of the whole.
+ * could be empty sooner, but at least a sixty-fourth; all of it once it is a thousandth of the whole.
  */
 export function windowLength(active: ActiveFlows, capacity: Float64Array, scratch: WindowScratch): number {
   const { drain } = scratch;
@@ -73,7 +73,7 @@ export function windowLength(active: ActiveFlows, capacity: Float64Array, scratc
   const longest = drains[drains.length - 1];
   if (scratch.finest === 0) scratch.finest = longest / 1024;
   if (longest <= scratch.finest) return longest;
-  return Math.min(longest / 2, Math.max(drains[drains.length >> 2], longest / 16));
+  return Math.min(longest / 2, Math.max(drains[drains.length >> 2], longest / 64));
 }
 
 /**

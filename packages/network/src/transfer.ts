@@ -16,7 +16,10 @@ export interface Transfer {
   readonly linkBytes: Float64Array;
   /** The link that needs the longest for its bytes, an index into the topology's links; -1 when nothing moves. */
   readonly busiestLink: number;
-  /** Relative error that the method allows itself against its own definition; 0 = none. */
+  /**
+   * Relative error of `ns` that the method allows itself against its own definition; 0 = none, for all times.
+   * Above 0 the times of single ranks may be off by a few percent of `ns`.
+   */
   readonly relTolerance: number;
 }
 
