@@ -54,8 +54,16 @@ export const groupedModel: TimeModel = {
   ),
 };
 
+/** A whole layer in one kernel, with fewer rows to tell: weights are read once per expert. */
+export const fusedModel: TimeModel = {
+  name: 'fused',
+  summary: 'start + weights of activated experts, read once, and whole tiles',
+  parameters: freeNumbers('startNs', 'memoryFraction', 'computeFraction', 'overlapExponent'),
+};
+
 /**
- * Makes kernels with a model's values in them. Permutation is free and tiles are plain where the model has neither.
+ * Makes kernels with a model's values in them. Rows are permuted at memory speed, tiles are plain and
+ * weights are read once where the model has no number for it.
  * A fit asks for the same values once per row; the kernel made last is kept.
  */
 export function kernelMaker(
@@ -63,7 +71,7 @@ export function kernelMaker(
   model: TimeModel,
 ): (values: readonly number[]) => ExpertKernel {
   return rememberLast((values: readonly number[]) => {
-    const numbers = { permuteFraction: 1, tileNs: 0, ...recordOf(model, values) };
+    const numbers = { permuteFraction: 1, tileNs: 0, rereadFraction: 0, ...recordOf(model, values) };
     return { ...template, ...(numbers as Record<FittedNumber, number>) };
   });
 }

@@ -7,7 +7,7 @@ import { modelPresets, precisions } from '@epsim/spec';
 import { type CsvTable, numberIn } from '../csv.js';
 import { ReadingBuilder, type TableReading } from '../experiment.js';
 import { loadsOf } from '../loads.js';
-import { groupedModel, histogramOf, kernelMaker, meanExpertNs } from '../models/expert-models.js';
+import { fusedModel, histogramOf, kernelMaker, meanExpertNs } from '../models/expert-models.js';
 import { systemOf, type TableReader } from './reader.js';
 
 const SYSTEM = 'b200';
@@ -19,7 +19,7 @@ function ranksNamedBy(fileName: string): number {
   return Number(/ep(\d+)/.exec(fileName)?.[1] ?? RANKS);
 }
 
-const kernelOf = kernelMaker(kernelTemplates['fused-w4a8'], groupedModel);
+const kernelOf = kernelMaker(kernelTemplates['fused-w4a8'], fusedModel);
 
 function read(table: CsvTable, fileName: string): TableReading {
   const building = new ReadingBuilder();
@@ -49,7 +49,7 @@ function read(table: CsvTable, fileName: string): TableReading {
       const histograms = loads.map(histogramOf);
       building.add(row.line, {
         profile: `${figures.system}/fused-w4a8`,
-        model: groupedModel,
+        model: fusedModel,
         groups: [`ep ${ranks}`, `tokens ${tokens}`],
         label: `${row.cells.phase ?? ''} tokens ${tokens} ${law}`.trim(),
         measured: 1000 * measuredUs,
