@@ -197,8 +197,15 @@ describe('stretches of time instead of single ends', () => {
     },
   );
 
-  test('time an uneven exchange of 48 ranks as single ends do', () => {
-    const topology = buildTopology(cluster({ ranks: 48, overrides: [{ rank: 3, scaleUp: 0.6 }] }));
+  test.each([
+    { kind: 'nvlink-domain', domainRanks: 48 },
+    { kind: 'rail-optimized', domainRanks: 8 },
+    { kind: 'leaf-spine', domainRanks: 8, options: { oversubscription: 2 } },
+    { kind: 'dragonfly', domainRanks: 8, options: { domainsPerGroup: 2 } },
+  ])('time an uneven exchange of 48 ranks on $kind as single ends do', (sketch) => {
+    const topology = buildTopology(
+      cluster({ ...sketch, ranks: 48, overrides: [{ rank: 3, scaleUp: 0.6, nic: 0.6 }] }),
+    );
     const flows = listFlows(topology, unevenExchange(48, MB));
     const capacity = capacityOf(topology);
     const exact = flowEnds(flows, capacity, Number.POSITIVE_INFINITY);
