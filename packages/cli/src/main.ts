@@ -1,5 +1,6 @@
 /** The command line: parses arguments, runs one command, sets the exit code. */
 import { Command } from 'commander';
+import { calibrateCommand } from './commands/calibrate.js';
 import { checkCommand } from './commands/check.js';
 import { compareCommand } from './commands/compare.js';
 import { importCommand } from './commands/import.js';
@@ -10,6 +11,7 @@ import { presetsCommand } from './commands/presets.js';
 import { reportCommand } from './commands/report.js';
 import { runCommand } from './commands/run.js';
 import { sweepCommand } from './commands/sweep.js';
+import { validateCommand } from './commands/validate.js';
 import { workerCommand } from './commands/worker.js';
 import { failureOf } from './failure.js';
 import { version } from './version.js';
@@ -23,6 +25,8 @@ const commands = [
   placeCommand,
   checkCommand,
   importCommand,
+  calibrateCommand,
+  validateCommand,
   journeyCommand,
   presetsCommand,
   reportCommand,
