@@ -4,6 +4,7 @@
  */
 import { formatBytes, formatNs, formatWatts } from '@epsim/spec';
 import type { CapacityPlan, PlanDetail, PlannedLayout } from './plan.js';
+import type { UnderLoad } from './serving/under-load.js';
 
 const MOST_LAYOUTS = 8;
 const MOST_FRONTIER = 10;
@@ -126,7 +127,7 @@ function table(layouts: readonly PlannedLayout[]): string[] {
   );
 }
 
-function detailText({ memory, step, stepNs, notes, sensitivity }: PlanDetail): string[] {
+function detailText({ memory, step, stepNs, notes, sensitivity, underLoad }: PlanDetail): string[] {
   const weights = Object.entries(memory.weights).map(([name, bytes]) => [name, bytes ?? 0] as const);
   const others = (
     ['redundantExperts', 'cache', 'recurrent', 'conv', 'activations', 'dispatchBuffers', 'reserve'] as const
@@ -138,6 +139,8 @@ function detailText({ memory, step, stepNs, notes, sensitivity }: PlanDetail): s
     `  ${parts.map(([name, bytes]) => `${name} ${formatBytes(bytes)}`).join(', ')}`,
     `Decode step: ${formatNs(stepNs)}; what overlaps counts in full below`,
     `  ${steps.map(([name, ns]) => `${name} ${formatNs(ns)}`).join(', ')}`,
+    `Under ${fixed(underLoad.ratePerSec)} requests/s on ${underLoad.fleet.decodeInstances} + ${underLoad.fleet.prefillInstances} instances, ${underLoad.requests} Poisson arrivals, ${percent(underLoad.slotFraction)} of decode slots in use:`,
+    `  TTFT ${quantilesText(underLoad.ttftNs)}; TPOT ${quantilesText(underLoad.tpotNs)}`,
     ...notes,
     ...(sensitivity.length === 0
       ? []
@@ -182,6 +185,10 @@ function fellOut({ layouts }: CapacityPlan): string[] {
 
 function section(title: string, lines: readonly string[]): string[] {
   return [`${title}:`, ...lines.map((line) => `  ${line}`)];
+}
+
+function quantilesText({ p50, p90, p99 }: UnderLoad['ttftNs']): string {
+  return `p50 ${formatNs(p50)}, p90 ${formatNs(p90)}, p99 ${formatNs(p99)}`;
 }
 
 const time = (ns: number | null) => (ns === null ? '-' : formatNs(ns));

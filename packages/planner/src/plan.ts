@@ -16,6 +16,8 @@ import { requestOf, searchOf } from './plan-search.js';
 import type { Pools } from './pools.js';
 import { type Evaluated, type Fallen, type Serving, search } from './search.js';
 import { type Sensitivity, sensitivityOf } from './sensitivity.js';
+import { heldUnderLoad } from './serving/held.js';
+import { type UnderLoad, underLoad } from './serving/under-load.js';
 import { createPlacer, type OverlapName, type Placer, type StepParts } from './step-time.js';
 import { END_TO_END_ERROR } from './validation/error.js';
 
@@ -73,6 +75,8 @@ export interface PlanDetail {
   readonly stepNs: number;
   readonly step: StepParts;
   readonly prefillStep: StepParts | null;
+  /** Under its load, requests waiting for one another. */
+  readonly underLoad: UnderLoad;
   readonly notes: readonly string[];
   readonly sensitivity: readonly Sensitivity[];
 }
@@ -131,9 +135,9 @@ export function planCapacity(scenario: Scenario, options: PlanOptions = {}): Cap
   const { layouts, refused } = enumerateLayouts(scenario, most);
   const on = searchOf(scenario, sample, placer, options.onProgress);
   const found = search(layouts, on);
-  const [first] = found.evaluated;
+  const { ordered, loads } = heldUnderLoad(found.evaluated, on);
+  const [first] = ordered;
   const feasible = first !== undefined && first.misses.length === 0;
-  const ordered = found.evaluated;
   const fit = ordered.filter(({ misses }) => misses.length === 0);
   const near = fit.slice(0, MOST_NEAR);
   const planned = [
@@ -154,7 +158,18 @@ export function planCapacity(scenario: Scenario, options: PlanOptions = {}): Cap
     feasible,
     layouts: planned,
     frontier: frontierOf([...fit, ...found.points]),
-    best: chosen === undefined ? null : detailOf(chosen, scenario, on.pools, options, sample, placer),
+    best:
+      chosen === undefined
+        ? null
+        : detailOf(
+            chosen,
+            loads.get(chosen) ?? underLoad(chosen, on),
+            scenario,
+            on.pools,
+            options,
+            sample,
+            placer,
+          ),
     closest: feasible ? null : closestOf(ordered[0], found.fallen, on.pools),
     searched: {
       candidates: planned.length,
@@ -266,6 +281,7 @@ export function frontierOf(points: readonly Evaluated[]): readonly FrontierLayou
 
 function detailOf(
   chosen: Evaluated,
+  load: UnderLoad,
   scenario: Scenario,
   pools: Pools,
   options: PlanOptions,
@@ -278,6 +294,7 @@ function detailOf(
     stepNs: decode.step.totalNs,
     step: decode.step.parts,
     prefillStep: prefill?.step.parts ?? null,
+    underLoad: load,
     notes: layoutNotes(scenario.model, layout),
     sensitivity: options.sensitivity === false ? [] : sensitivityOf(chosen, scenario, sample, placer),
   };
@@ -317,7 +334,9 @@ function assumptionsOf(scenario: Scenario, plan: PlanRequest, sample: LoadSample
     `cache in ${engine.cacheFormat}, windows ${engine.windows}; ${formatBytes(engine.memoryFraction * device.memoryBytes)} of ${formatBytes(device.memoryBytes)} are used, ${formatBytes(engine.reserveBytes)} of it by libraries`,
     `${formatNs(engine.stepOverheadNs)} between steps; modelled kernels are ${100 * PREFILL_KERNEL_SHARE} % of a prefill step`,
     `${engine.acceptedTokens} tokens a decode step, ${engine.mtpLayers} extra prediction layers`,
-    'times are means without queueing; a prompt is computed as soon as it arrives',
+    plan.objectives.quantile === null
+      ? 'times are means without queueing: a prompt is computed as soon as it arrives; quantiles under load stand beside them'
+      : 'arrivals are Poisson; layouts that were not simulated come after those that were',
     price === undefined || price === null
       ? 'nobody said what an accelerator costs: write plan.dollarsPerHour'
       : `$${price} an hour for one accelerator, idle ones too`,

@@ -1,0 +1,249 @@
+/**
+ * A queue of requests on a fleet: arrivals, prompts computed in chunks, continuous batching of decode steps.
+ * One idea: a step is the unit of time, and a request leaves at a step that is known when it enters, so a step
+ * costs the same however many sequences it advances.
+ * Knows step times by size; nothing of layouts. Sequences are spread evenly over instances and attention groups.
+ */
+import type { RequestStream } from './requests.js';
+import type { ServiceTimes } from './service-times.js';
+
+export interface QueueFleet {
+  readonly decode: ServiceTimes;
+  readonly decodeInstances: number;
+  /** Instances of their own for prompts; null where decode instances compute them between steps. */
+  readonly prefill: ServiceTimes | null;
+  readonly prefillInstances: number;
+  /** From the end of a prompt to where it is decoded. */
+  readonly transferNs: number;
+}
+
+/** What each request saw, ns, in order of arrival. */
+export interface QueueResult {
+  readonly ttftNs: Float64Array;
+  /** Mean time between the tokens of a request after its first; 0 for answers of one token. */
+  readonly tpotNs: Float64Array;
+  readonly endNs: number;
+  readonly outputTokens: number;
+  /** Share of the decode slots that the mean instance had in use over the period. */
+  readonly slotFraction: number;
+}
+
+/** Runs a stream to its end. Each request is served; a fleet that is too small only makes them wait. */
+export function simulateQueue(stream: RequestStream, fleet: QueueFleet): QueueResult {
+  const firstNs = new Float64Array(stream.count);
+  const lastNs = new Float64Array(stream.count);
+  let usedNs = 0;
+  if (fleet.prefill !== null) {
+    const readyNs = prefillAll(stream, fleet.prefill, fleet.prefillInstances, firstNs);
+    for (let i = 0; i < readyNs.length; i++) readyNs[i] += fleet.transferNs;
+    for (const { order, ready } of dealt(readyNs, fleet.decodeInstances)) {
+      usedNs += decodeAll(stream, fleet.decode, order, ready, lastNs);
+    }
+  } else {
+    for (const { order } of dealt(stream.arrivalNs, fleet.decodeInstances)) {
+      usedNs += mixedAll(stream, fleet.decode, order, firstNs, lastNs);
+    }
+  }
+  return resultOf(stream, firstNs, lastNs, usedNs / fleet.decodeInstances);
+}
+
+function resultOf(
+  stream: RequestStream,
+  firstNs: Float64Array,
+  lastNs: Float64Array,
+  usedNs: number,
+): QueueResult {
+  const { count, arrivalNs, outputTokens } = stream;
+  const ttftNs = new Float64Array(count);
+  const tpotNs = new Float64Array(count);
+  let endNs = 0;
+  let tokens = 0;
+  for (let i = 0; i < count; i++) {
+    ttftNs[i] = firstNs[i] - arrivalNs[i];
+    tpotNs[i] = outputTokens[i] > 1 ? (lastNs[i] - firstNs[i]) / (outputTokens[i] - 1) : 0;
+    endNs = Math.max(endNs, lastNs[i], firstNs[i]);
+    tokens += outputTokens[i];
+  }
+  return { ttftNs, tpotNs, endNs, outputTokens: tokens, slotFraction: endNs === 0 ? 0 : usedNs / endNs };
+}
+
+/** Requests in order of readiness, dealt to instances in turn. */
+function dealt(readyNs: Float64Array, instances: number): { order: Int32Array; ready: Float64Array }[] {
+  const order = Int32Array.from(readyNs.keys()).sort((a, b) => readyNs[a] - readyNs[b] || a - b);
+  return Array.from({ length: instances }, (_, instance) => {
+    const own = order.filter((_id, place) => place % instances === instance);
+    return { order: own, ready: Float64Array.from(own, (id) => readyNs[id]) };
+  });
+}
+
+/** First come, first served, on the instance that is free first: whole prompts up to a chunk for each group. */
+function prefillAll(
+  { arrivalNs, promptTokens, count }: RequestStream,
+  times: ServiceTimes,
+  instances: number,
+  firstNs: Float64Array,
+): Float64Array {
+  const free = new Float64Array(instances);
+  const room = times.chunkTokens * times.groups;
+  for (let next = 0; next < count; ) {
+    let instance = 0;
+    for (let i = 1; i < instances; i++) if (free[i] < free[instance]) instance = i;
+    const start = Math.max(free[instance], arrivalNs[next]);
+    let tokens = promptTokens[next];
+    let end = next + 1;
+    while (end < count && arrivalNs[end] <= start && tokens + promptTokens[end] <= room) {
+      tokens += promptTokens[end++];
+    }
+    // A prompt runs on one group; several are spread over the groups, the longest sets the pace.
+    const longest = longestPrompt(promptTokens, next, end);
+    const perGroup = Math.max(longest, tokens / times.groups);
+    const chunks = Math.ceil(perGroup / times.chunkTokens);
+    const each = perGroup / chunks;
+    free[instance] = start + chunks * times.nextChunkNs(each);
+    const done = start + (chunks - 1) * times.nextChunkNs(each) + times.chunkNs(each);
+    firstNs.fill(done, next, end);
+    next = end;
+  }
+  return firstNs.slice();
+}
+
+function longestPrompt(promptTokens: Int32Array, from: number, to: number): number {
+  let longest = 0;
+  for (let i = from; i < to; i++) if (promptTokens[i] > longest) longest = promptTokens[i];
+  return longest;
+}
+
+/** Requests by the step after which they leave. */
+interface Leaving {
+  add(step: number, id: number): void;
+  /** Calls `each` for requests that leave after `step`. */
+  at(step: number, each: (id: number) => void): void;
+}
+
+function leaving(): Leaving {
+  const byStep = new Map<number, number[]>();
+  return {
+    add(step, id) {
+      const list = byStep.get(step);
+      if (list === undefined) byStep.set(step, [id]);
+      else list.push(id);
+    },
+    at(step, each) {
+      const list = byStep.get(step);
+      if (list === undefined) return;
+      byStep.delete(step);
+      for (const id of list) each(id);
+    },
+  };
+}
+
+/** Steps that the tokens after the first take. */
+function stepsFor(outputTokens: number, tokensPerStep: number): number {
+  return Math.ceil((outputTokens - 1) / tokensPerStep);
+}
+
+/** One instance that only decodes; returns the time that its slots were in use, as a share of all of them, ns. */
+function decodeAll(
+  { outputTokens }: RequestStream,
+  times: ServiceTimes,
+  order: Int32Array,
+  ready: Float64Array,
+  lastNs: Float64Array,
+): number {
+  const gone = leaving();
+  let [now, used, active, step, next] = [0, 0, 0, 0, 0];
+  while (next < order.length || active > 0) {
+    if (active === 0 && next < order.length) now = Math.max(now, ready[next]);
+    while (next < order.length && ready[next] <= now && active < times.slots) {
+      const id = order[next++];
+      const steps = stepsFor(outputTokens[id], times.tokensPerStep);
+      lastNs[id] = now;
+      if (steps === 0) continue;
+      gone.add(step + steps - 1, id);
+      active++;
+    }
+    if (active === 0) continue;
+    const ns = times.decodeNs(Math.ceil(active / times.groups));
+    now += ns;
+    used += (ns * active) / times.slots;
+    gone.at(step++, (id) => {
+      lastNs[id] = now;
+      active--;
+    });
+  }
+  return used;
+}
+
+/** Prompts that an instance has begun, dealt to its attention groups; each group computes a chunk a step. */
+function promptDesk({ promptTokens, arrivalNs }: RequestStream, times: ServiceTimes, order: Int32Array) {
+  const left = Int32Array.from(order, (id) => promptTokens[id]);
+  const loads = new Float64Array(times.groups);
+  let open: number[] = [];
+  let next = 0;
+  return {
+    waiting: () => open.length > 0 || next < order.length,
+    nextArrivalNs: () => (open.length > 0 ? 0 : arrivalNs[order[next]]),
+    /** Computes a chunk on every group; returns tokens of the fullest group. Finished requests go to `finished`. */
+    step(now: number, freeSlots: number, finished: number[]): number {
+      while (next < order.length && arrivalNs[order[next]] <= now && open.length < freeSlots)
+        open.push(next++);
+      loads.fill(0);
+      open = open.filter((place, i) => {
+        const group = i % times.groups;
+        const part = Math.min(left[place], times.chunkTokens - loads[group]);
+        loads[group] += part;
+        left[place] -= part;
+        if (left[place] > 0) return true;
+        finished.push(order[place]);
+        return false;
+      });
+      let most = 0;
+      for (const load of loads) if (load > most) most = load;
+      return most;
+    },
+  };
+}
+
+/** One instance that computes a chunk of waiting prompts beside each decode step. */
+function mixedAll(
+  stream: RequestStream,
+  times: ServiceTimes,
+  order: Int32Array,
+  firstNs: Float64Array,
+  lastNs: Float64Array,
+): number {
+  const gone = leaving();
+  const desk = promptDesk(stream, times, order);
+  let [now, used, active, step] = [0, 0, 0, 0];
+  while (desk.waiting() || active > 0) {
+    if (active === 0) now = Math.max(now, desk.nextArrivalNs());
+    const finished: number[] = [];
+    const tokens = desk.step(now, times.slots - active, finished);
+    const decodeNs = active === 0 ? 0 : times.decodeNs(Math.ceil(active / times.groups));
+    const ns = decodeNs + (tokens === 0 ? 0 : times.nextChunkNs(tokens));
+    now += ns;
+    used += (ns * active) / times.slots;
+    gone.at(step++, (id) => {
+      lastNs[id] = now;
+      active--;
+    });
+    for (const id of finished) {
+      firstNs[id] = now;
+      lastNs[id] = now;
+      const steps = stepsFor(stream.outputTokens[id], times.tokensPerStep);
+      if (steps === 0) continue;
+      gone.add(step + steps - 1, id);
+      active++;
+    }
+  }
+  return used;
+}
+
+/** The q-quantile of a sample, linear between its order statistics. */
+export function quantileOf(values: Float64Array, q: number): number {
+  const sorted = values.slice().sort();
+  const at = q * (sorted.length - 1);
+  const low = Math.floor(at);
+  const high = Math.min(low + 1, sorted.length - 1);
+  return sorted[low] + (at - low) * (sorted[high] - sorted[low]);
+}

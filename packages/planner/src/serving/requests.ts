@@ -1,0 +1,54 @@
+/**
+ * The requests of a simulated period: Poisson arrivals, lengths with the asked mean and spread.
+ */
+import { randomSource } from '@epsim/spec';
+
+export interface RequestStream {
+  readonly count: number;
+  readonly ratePerSec: number;
+  /** Ascending, ns. */
+  readonly arrivalNs: Float64Array;
+  /** Prompt tokens that are computed, at least 1. */
+  readonly promptTokens: Int32Array;
+  readonly outputTokens: Int32Array;
+}
+
+export interface StreamOptions {
+  readonly seed: number;
+  readonly count: number;
+  readonly ratePerSec: number;
+  /** Means; what a cache holds of prompts is not computed. */
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cacheHitRate: number;
+  /** Standard deviation over mean of both lengths: log-normal. */
+  readonly spread: number;
+}
+
+/** A stream of `count` requests; the same seed gives the same requests at every rate, only closer together. */
+export function requestStream(options: StreamOptions): RequestStream {
+  const { seed, count, ratePerSec, inputTokens, outputTokens, cacheHitRate, spread } = options;
+  if (!(ratePerSec > 0) || !(count >= 1)) {
+    throw new RangeError(
+      `requestStream: ${count} requests at ${ratePerSec} per second; both must be above 0`,
+    );
+  }
+  const gaps = randomSource(seed, 'arrivals');
+  const lengths = randomSource(seed, 'lengths');
+  const variance = Math.log(1 + spread ** 2);
+  const length = (mean: number): number => {
+    const factor = Math.exp(Math.sqrt(variance) * lengths.normal() - variance / 2);
+    return Math.max(1, Math.round(mean * factor));
+  };
+  const arrivalNs = new Float64Array(count);
+  const promptTokens = new Int32Array(count);
+  const outputs = new Int32Array(count);
+  let now = 0;
+  for (let i = 0; i < count; i++) {
+    now += (-1e9 * Math.log(1 - gaps.uniform())) / ratePerSec;
+    arrivalNs[i] = now;
+    promptTokens[i] = length(inputTokens * (1 - cacheHitRate));
+    outputs[i] = length(outputTokens);
+  }
+  return { count, ratePerSec, arrivalNs, promptTokens, outputTokens: outputs };
+}

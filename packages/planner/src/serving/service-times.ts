@@ -1,0 +1,74 @@
+/**
+ * How long the steps of an instance take, by how much they carry: tables of the time model, read in between.
+ * One idea: a queue asks for thousands of steps, the time model answers a dozen sizes.
+ */
+import type { Layout } from '../layout.js';
+import { BATCHES, type Fidelity, type Pools } from '../pools.js';
+import type { OverlapName } from '../step-time.js';
+
+/** Times of one instance as a queue sees it. */
+export interface ServiceTimes {
+  /** Sequences that the instance holds, over all its attention groups. */
+  readonly slots: number;
+  /** Attention groups: a step is as long as that of its fullest group. */
+  readonly groups: number;
+  /** Tokens of a request that one decode step yields. */
+  readonly tokensPerStep: number;
+  /** Nanoseconds of a decode step with so many sequences in the fullest group. */
+  decodeNs(sequences: number): number;
+  /** Nanoseconds until a chunk of so many prompt tokens in the fullest group leaves the last stage. */
+  chunkNs(tokens: number): number;
+  /** Nanoseconds until the next chunk may enter. */
+  nextChunkNs(tokens: number): number;
+  /** Prompt tokens of one group that are computed together at most. */
+  readonly chunkTokens: number;
+}
+
+/** A table that is exact at its sizes, linear between them, in proportion below the first and beyond the last. */
+export function tableOf(sizes: readonly number[], values: readonly number[]): (size: number) => number {
+  if (sizes.length === 0 || sizes.length !== values.length) {
+    throw new RangeError(`tableOf: ${sizes.length} sizes and ${values.length} values`);
+  }
+  const last = sizes.length - 1;
+  return (size) => {
+    if (size <= sizes[0]) return values[0];
+    if (size >= sizes[last]) return (values[last] * size) / sizes[last];
+    let at = 1;
+    while (sizes[at] < size) at++;
+    const share = (size - sizes[at - 1]) / (sizes[at] - sizes[at - 1]);
+    return values[at - 1] + share * (values[at] - values[at - 1]);
+  };
+}
+
+/** Tables of the decode steps and chunks of a layout that holds `sequences` in each attention group. */
+export function serviceTimes(
+  pools: Pools,
+  layout: Layout,
+  overlap: OverlapName,
+  sequences: number,
+  chunkTokens: number,
+  fidelity: Fidelity,
+): ServiceTimes {
+  const { engine, requests } = pools.plan;
+  const batches = [...new Set([...BATCHES.filter((n) => n < sequences), sequences])];
+  const decode = batches.map(
+    (n) => pools.decode(layout, n, overlap, fidelity).tpotNs * engine.acceptedTokens,
+  );
+  const prompt = Math.max(1, Math.round(requests.inputTokens * (1 - requests.cacheHitRate)));
+  const chunks = [...new Set([chunkTokens / 8, chunkTokens / 4, chunkTokens / 2, chunkTokens])];
+  const pool = chunks.map((n) => pools.prefill(layout, n, overlap, fidelity));
+  // The time of one chunk alone: a prompt of several chunks waits for all but the last to enter.
+  const enter = pool.map(
+    (one, i) => (1e9 * (chunks[i] / prompt) * layout.attentionData) / one.requestsPerSec,
+  );
+  const leave = pool.map((one, i) => one.latencyNs - (Math.ceil(prompt / chunks[i]) - 1) * enter[i]);
+  return {
+    slots: sequences * layout.attentionData,
+    groups: layout.attentionData,
+    tokensPerStep: engine.acceptedTokens,
+    decodeNs: tableOf(batches, decode),
+    chunkNs: tableOf(chunks, leave),
+    nextChunkNs: tableOf(chunks, enter),
+    chunkTokens,
+  };
+}

@@ -1,0 +1,107 @@
+/**
+ * A planned layout under its load: quantiles of the time to the first token and between tokens, and the smallest
+ * fleet that holds an objective on a quantile.
+ * One idea: start from the fleet that the mean rate needs and add the kind of instance whose objective is missed.
+ */
+import type { Fleet } from '../economics.js';
+import { layoutRanks } from '../layout.js';
+import { longestTpotNs } from '../objectives.js';
+import type { Evaluated, Search } from '../search.js';
+import { type QueueFleet, quantileOf, simulateQueue } from './queue.js';
+import { type RequestStream, requestStream } from './requests.js';
+import { serviceTimes } from './service-times.js';
+
+/** Load of the decode instance where no rate is asked. */
+const LOAD_WITHOUT_RATE = 0.8;
+const REQUESTS = 4000;
+/** Share of requests at the start that see an empty fleet and are left out of quantiles. */
+const WARM_UP = 0.25;
+/** Most instances over those that the mean rate needs. */
+const MOST_GROWTH = 2;
+
+export interface UnderLoad {
+  readonly ratePerSec: number;
+  readonly fleet: Fleet;
+  readonly ttftNs: Quantiles;
+  readonly tpotNs: Quantiles;
+  readonly slotFraction: number;
+  readonly requests: number;
+  /** True when the quantiles hold the objectives; null where none is on a quantile. */
+  readonly holds: boolean | null;
+}
+
+export interface Quantiles {
+  readonly p50: number;
+  readonly p90: number;
+  readonly p99: number;
+  /** The quantile that objectives are held to; the median where none is. */
+  readonly asked: number;
+}
+
+/** Simulates the fleet of a layout, grown until it holds the objectives on a quantile or is twice the size. */
+export function underLoad(one: Evaluated, on: Search): UnderLoad {
+  const { pools, step } = on;
+  const { requests, objectives } = pools.plan;
+  const { decode, prefill, economics } = one;
+  const ratePerSec = economics.fleet?.ratePerSec ?? LOAD_WITHOUT_RATE * decode.requestsPerSec;
+  const stream = requestStream({ ...requests, seed: step.scenario.seed, count: REQUESTS, ratePerSec });
+  const least = {
+    decode: economics.fleet?.decodeInstances ?? 1,
+    prefill: prefill === null ? 0 : Math.ceil(ratePerSec / prefill.requestsPerSec),
+  };
+  const times = timesOf(one, on);
+  const at = (decodeInstances: number, prefillInstances: number) =>
+    measured(stream, { ...times, decodeInstances, prefillInstances }, one, objectives.quantile ?? 0.5);
+  let [decodes, prefills] = [least.decode, least.prefill];
+  let found = at(decodes, prefills);
+  if (objectives.quantile === null) return { ...found, holds: null };
+  const tpotLimit = longestTpotNs(pools.plan);
+  for (;;) {
+    const late = found.ttftNs.asked > (objectives.ttftNs ?? Number.POSITIVE_INFINITY);
+    const slow = found.tpotNs.asked > tpotLimit;
+    if (!late && !slow) return { ...found, holds: true };
+    if (late && prefill !== null) prefills++;
+    if (slow || prefill === null) decodes++;
+    if (decodes > MOST_GROWTH * least.decode + 1 || prefills > MOST_GROWTH * least.prefill + 1) {
+      return { ...found, holds: false };
+    }
+    found = at(decodes, prefills);
+  }
+}
+
+function timesOf({ layout, decode, prefill }: Evaluated, { pools }: Search) {
+  const { chunkTokens } = pools.plan.engine;
+  return {
+    decode: serviceTimes(pools, layout, decode.overlap, decode.sequences, chunkTokens, 'bound'),
+    prefill:
+      prefill === null
+        ? null
+        : serviceTimes(pools, prefill.layout, prefill.overlap, 1, prefill.chunkTokens, 'bound'),
+    transferNs: prefill === null ? 0 : pools.transferNs(prefill.layout),
+  };
+}
+
+function measured(stream: RequestStream, fleet: QueueFleet, one: Evaluated, asked: number) {
+  const { ratePerSec } = stream;
+  const result = simulateQueue(stream, fleet);
+  const from = Math.floor(WARM_UP * stream.count);
+  const ttft = result.ttftNs.subarray(from);
+  const tpot = result.tpotNs.subarray(from);
+  const { decodeInstances, prefillInstances } = fleet;
+  const ranks =
+    decodeInstances * layoutRanks(one.layout) +
+    prefillInstances * (one.prefill === null ? 0 : layoutRanks(one.prefill.layout));
+  return {
+    ratePerSec,
+    fleet: { decodeInstances, prefillInstances, ranks, ratePerSec },
+    ttftNs: quantiles(ttft, asked),
+    tpotNs: quantiles(tpot, asked),
+    slotFraction: result.slotFraction,
+    requests: stream.count,
+  };
+}
+
+function quantiles(values: Float64Array, asked: number): Quantiles {
+  const at = (q: number) => quantileOf(values, q);
+  return { p50: at(0.5), p90: at(0.9), p99: at(0.99), asked: at(asked) };
+}

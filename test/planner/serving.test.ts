@@ -1,0 +1,138 @@
+import {
+  type QueueFleet,
+  quantileOf,
+  requestStream,
+  type ServiceTimes,
+  simulateQueue,
+  tableOf,
+} from '@epsim/planner';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { planOf, planScenario } from './support.js';
+
+const service: ServiceTimes = {
+  slots: 64,
+  groups: 4,
+  tokensPerStep: 1,
+  decodeNs: (n) => 10e6 + n * 1e5,
+  chunkNs: (tokens) => 5e6 + tokens * 1e4,
+  nextChunkNs: (tokens) => 5e6 + tokens * 1e4,
+  chunkTokens: 2048,
+};
+const split: QueueFleet = {
+  ...{ decode: service, decodeInstances: 2, prefill: service, prefillInstances: 1 },
+  transferNs: 3e6,
+};
+const together: QueueFleet = { ...split, prefill: null, prefillInstances: 0 };
+const stream = (ratePerSec: number, more = {}) =>
+  requestStream({
+    ...{
+      seed: 5,
+      count: 2000,
+      ratePerSec,
+      inputTokens: 1000,
+      outputTokens: 100,
+      cacheHitRate: 0,
+      spread: 0.5,
+    },
+    ...more,
+  });
+const fleets = fc.constantFrom(split, together);
+
+test('every request gets its tokens: none is lost, none ends before it starts, and steps bound its speed', () => {
+  fc.assert(
+    fc.property(fleets, fc.integer({ min: 1, max: 40 }), (fleet, rate) => {
+      const requests = stream(rate, { count: 500 });
+      const { ttftNs, tpotNs, outputTokens, slotFraction } = simulateQueue(requests, fleet);
+      expect(outputTokens).toBe(requests.outputTokens.reduce((a, b) => a + b, 0));
+      for (let i = 0; i < 500; i++) {
+        expect(ttftNs[i]).toBeGreaterThanOrEqual(
+          service.nextChunkNs(requests.promptTokens[i] / service.groups),
+        );
+        if (requests.outputTokens[i] > 1)
+          expect(tpotNs[i]).toBeGreaterThanOrEqual(service.decodeNs(1) * (1 - 1e-9));
+      }
+      expect(slotFraction).toBeLessThanOrEqual(1 + 1e-9);
+    }),
+    { numRuns: 12 },
+  );
+});
+
+test('a request that comes alone sees its prompt, its transfer and its own steps', () => {
+  const alone = stream(1e-3, { count: 1, spread: 0 });
+  const apart = simulateQueue(alone, split);
+  expect(apart.ttftNs[0]).toBeCloseTo(service.chunkNs(1000), 0);
+  expect(apart.tpotNs[0]).toBeCloseTo((3e6 + 99 * service.decodeNs(1)) / 99, 0);
+  const mixed = simulateQueue(alone, together);
+  expect(mixed.ttftNs[0]).toBeCloseTo(service.nextChunkNs(1000), 0);
+  expect(mixed.tpotNs[0]).toBeCloseTo(service.decodeNs(1), 0);
+});
+
+test('prompts of one server wait as long as the theory of queues says (Poisson arrivals, equal service)', () => {
+  const one: ServiceTimes = {
+    ...service,
+    groups: 1,
+    chunkTokens: 1000,
+    chunkNs: () => 50e6,
+    nextChunkNs: () => 50e6,
+  };
+  const fleet: QueueFleet = { ...split, prefill: one };
+  for (const load of [0.3, 0.6, 0.8]) {
+    const requests = stream(load / 0.05, { count: 60_000, spread: 0, outputTokens: 1 });
+    const { ttftNs } = simulateQueue(requests, fleet);
+    const waited = ttftNs.reduce((a, b) => a + b, 0) / ttftNs.length - 50e6;
+    const theory = (load / (2 * (1 - load))) * 50e6;
+    expect(Math.abs(waited / theory - 1)).toBeLessThan(0.1);
+  }
+});
+
+test('the requests in a fleet are its rate times their stay (Little)', () => {
+  const requests = stream(20, { count: 4000 });
+  const { ttftNs, tpotNs, endNs } = simulateQueue(requests, split);
+  let stay = 0;
+  for (let i = 0; i < 4000; i++) stay += ttftNs[i] + tpotNs[i] * (requests.outputTokens[i] - 1);
+  const present = stay / endNs;
+  expect(present / ((20 * stay) / 4000 / 1e9)).toBeGreaterThan(0.9);
+  expect(present).toBeLessThan(2 * service.slots);
+});
+
+test('a higher rate never shortens the wait, and more instances never lengthen it', () => {
+  fc.assert(
+    fc.property(fleets, fc.integer({ min: 2, max: 30 }), (fleet, rate) => {
+      const p90 = (of: QueueFleet, at: number) => quantileOf(simulateQueue(stream(at), of).ttftNs, 0.9);
+      const base = p90(fleet, rate);
+      expect(p90(fleet, 2 * rate)).toBeGreaterThanOrEqual(base * 0.98);
+      const larger = { ...fleet, decodeInstances: 4, prefillInstances: 2 * fleet.prefillInstances };
+      expect(p90(larger, rate)).toBeLessThanOrEqual(base * 1.02);
+    }),
+    { numRuns: 8 },
+  );
+});
+
+test('the same seed gives the same requests at every rate, only closer together', () => {
+  const [slow, fast] = [stream(1), stream(10)];
+  expect(fast.promptTokens).toEqual(slow.promptTokens);
+  expect(fast.arrivalNs[1999] * 10).toBeCloseTo(slow.arrivalNs[1999], -3);
+  const mean = (list: Int32Array) => list.reduce((a, b) => a + b, 0) / list.length;
+  expect(mean(slow.promptTokens)).toBeGreaterThan(950);
+  expect(mean(slow.promptTokens)).toBeLessThan(1050);
+});
+
+test('a table is exact at its sizes and grows with them', () => {
+  const table = tableOf([1, 2, 8], [10, 12, 30]);
+  expect([0.5, 1, 2, 5, 8, 16].map(table)).toEqual([10, 10, 12, 21, 30, 60]);
+  expect(() => tableOf([1], [])).toThrow(/1 sizes and 0 values/);
+});
+
+test('an objective on the 99th percentile needs at least the fleet that the mean needs, and says what it holds', () => {
+  const set = ['plan.requests.ratePerSec=30', 'plan.requests.spread=1', 'plan.objectives.ttft=2.5 s'];
+  const mean = planOf(planScenario(...set));
+  const held = planOf(planScenario(...set, 'plan.objectives.quantile=0.99'));
+  expect(held.feasible).toBe(true);
+  expect(held.layouts[0].fleet!.ranks).toBeGreaterThanOrEqual(mean.layouts[0].fleet!.ranks);
+  const { underLoad } = held.best!;
+  expect(underLoad.holds).toBe(true);
+  expect(underLoad.ttftNs.asked).toBe(underLoad.ttftNs.p99);
+  expect(underLoad.ttftNs.p99).toBeLessThanOrEqual(2.5e9);
+  expect(mean.best!.underLoad.holds).toBe(null);
+});
