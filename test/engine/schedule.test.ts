@@ -38,7 +38,7 @@ describe('a schedule', () => {
   test('never turns a clock back, and never runs two things of one stream of a rank at once (law 5)', () => {
     fc.assert(
       fc.property(anyCase, ([ranks, overlap, a, b]) => {
-        const { spans } = schedule(overlap.program, [a, b].slice(0, overlap.microBatches), ranks);
+        const { spans } = schedule(overlap.program, [a, b, a, b].slice(0, overlap.microBatches), ranks);
         for (let r = 0; r < ranks; r++) {
           const clock = new Map<string, number>();
           for (const span of spans) {
@@ -54,7 +54,7 @@ describe('a schedule', () => {
   test('is never shorter than any one thing that a rank does, nor than what its compute stream adds up to', () => {
     fc.assert(
       fc.property(anyCase, ([ranks, overlap, a, b]) => {
-        const batches = [a, b].slice(0, overlap.microBatches);
+        const batches = [a, b, a, b].slice(0, overlap.microBatches);
         const { endNs } = schedule(overlap.program, batches, ranks);
         for (let r = 0; r < ranks; r++) {
           const busy = batches.reduce((sum, m) => sum + m.pre[r] + m.experts[r] + m.post[r], 0);
@@ -112,7 +112,7 @@ describe('a timeline', () => {
   test('can be drawn by a trace viewer, whatever the durations', () => {
     fc.assert(
       fc.property(anyCase, fc.integer({ min: 1, max: 4 }), ([ranks, overlap, a, b], layerCount) => {
-        const result = schedule(overlap.program, [a, b].slice(0, overlap.microBatches), ranks);
+        const result = schedule(overlap.program, [a, b, a, b].slice(0, overlap.microBatches), ranks);
         const exchange = { dispatch: Float64Array.of(5), combine: Float64Array.of(6) };
         const layer = {
           stepNs: Math.max(...result.endNs),
@@ -120,7 +120,7 @@ describe('a timeline', () => {
           stragglerIdleFraction: 0,
           linkBytes: Float64Array.of(11),
           schedule: result,
-          exchanges: [exchange, exchange],
+          exchanges: [exchange, exchange, exchange, exchange],
         };
         const link = { name: 'rank0.out', tier: 'scale-up', bytesPerSec: 1, latencyNs: 0 } as const;
         const { events, counters } = timelineOf(new Array(layerCount).fill(layer), [link]);

@@ -193,10 +193,8 @@ export function createStepModel(
       return overlaps[name].microBatches * Math.max(compute * slowdown(name) + group, dispatch + combine);
     }
     const before = parts.attention + parts.before + group;
-    const program: readonly Op[] = overlaps[name].program;
-    const beside = program.some((op) => op.side);
-    const routed = dispatch + experts + combine;
-    return before + (beside ? Math.max(parts.shared, routed) : parts.shared + routed) + parts.after;
+    const out = name === 'shared-experts' ? Math.max(parts.shared, dispatch) : parts.shared + dispatch;
+    return before + out + experts + combine + parts.after;
   };
 
   const refinedNs =

@@ -17,6 +17,17 @@ const op = (name: Op['name'], batch = 0, more: Omit<Op, 'name' | 'batch'> = {}):
   ...more,
 });
 
+/** All parts leave first, as the network takes them; then each computes when its rows are there, and returns. */
+function pipelined(parts: number): Op[] {
+  const each = (ops: (batch: number) => Op[]) =>
+    Array.from({ length: parts }, (_, batch) => ops(batch)).flat();
+  return [
+    ...each((batch) => [op('pre', batch), op('dispatch', batch)]),
+    ...each((batch) => [op('shared', batch), op('experts', batch), op('combine', batch)]),
+    ...each((batch) => [op('post', batch)]),
+  ];
+}
+
 export const overlaps = {
   none: {
     summary: 'one thing after another',
@@ -32,35 +43,21 @@ export const overlaps = {
     ],
   },
   'shared-experts': {
-    summary: 'shared experts run on a side stream under dispatch, routed experts and combine',
+    summary: 'shared experts compute while rows travel out',
     options: z.strictObject({}),
     microBatches: 1,
-    program: [
-      op('pre'),
-      op('dispatch'),
-      op('shared', 0, { side: true }),
-      op('experts'),
-      op('combine'),
-      op('post'),
-    ],
+    program: [op('pre'), op('dispatch'), op('shared'), op('experts'), op('combine'), op('post')],
   },
   'two-micro-batches': {
     summary: 'the batch in two halves: the rows of one travel while the other computes',
     options: z.strictObject({}),
     microBatches: 2,
-    program: [
-      op('pre', 0),
-      op('dispatch', 0),
-      op('pre', 1),
-      op('dispatch', 1),
-      op('shared', 0),
-      op('experts', 0),
-      op('combine', 0),
-      op('shared', 1),
-      op('experts', 1),
-      op('combine', 1),
-      op('post', 0),
-      op('post', 1),
-    ],
+    program: pipelined(2),
+  },
+  'four-chunks': {
+    summary: 'the batch in four parts, each travelling while the one before computes',
+    options: z.strictObject({}),
+    microBatches: 4,
+    program: pipelined(4),
   },
 } as const satisfies Record<string, Overlap>;

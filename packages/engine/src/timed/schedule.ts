@@ -1,6 +1,7 @@
 /**
- * What runs after what: the operations of one layer on every rank, each rank with a compute stream, a side
- * stream and a network stream, and clocks of its own. A straggler delays exactly those who wait for it.
+ * What runs after what: the operations of one layer on every rank, each rank with a compute stream and a
+ * network stream, and clocks of its own. A straggler delays exactly those who wait for it.
+ * Two things that compute never run at once on a rank: they would share its memory and its multipliers.
  * An exchange reaches a rank when its last sender was ready and the bytes have travelled.
  * Knows nothing of what an operation is; durations come from outside.
  */
@@ -28,14 +29,12 @@ export interface Op {
   readonly name: OpName;
   readonly batch: number;
   readonly blocking?: boolean;
-  /** Runs beside the compute stream, on its own. */
-  readonly side?: boolean;
 }
 
 export interface OpSpan {
   readonly name: OpName;
   readonly batch: number;
-  readonly stream: 'compute' | 'side' | 'network';
+  readonly stream: 'compute' | 'network';
   readonly startNs: Float64Array;
   readonly endNs: Float64Array;
 }
@@ -63,7 +62,6 @@ export function schedule(
 ): Schedule {
   const clocks = {
     compute: new Float64Array(rankCount),
-    side: new Float64Array(rankCount),
     network: new Float64Array(rankCount),
   };
   const done = new Map<string, OpSpan>();
@@ -71,7 +69,7 @@ export function schedule(
   for (const op of program) {
     const batch = batches[op.batch];
     const exchange = op.name === 'dispatch' || op.name === 'combine';
-    const stream = exchange ? 'network' : op.side ? 'side' : 'compute';
+    const stream = exchange ? 'network' : 'compute';
     const startNs = new Float64Array(rankCount);
     for (let r = 0; r < rankCount; r++) {
       const needed = needs[op.name];
@@ -80,7 +78,7 @@ export function schedule(
         needed ? (done.get(needed + op.batch)?.endNs[r] ?? 0) : 0,
         // Results are added to what the shared experts gave, so the end of a layer waits for them too.
         op.name === 'post' ? (done.get(`shared${op.batch}`)?.endNs[r] ?? 0) : 0,
-        op.blocking ? Math.max(clocks.compute[r], clocks.side[r], clocks.network[r]) : 0,
+        op.blocking ? Math.max(clocks.compute[r], clocks.network[r]) : 0,
       );
     }
     const endNs = exchange
@@ -91,7 +89,7 @@ export function schedule(
     done.set(op.name + op.batch, span);
     spans.push(span);
   }
-  const endNs = clocks.compute.map((c, r) => Math.max(c, clocks.side[r], clocks.network[r]));
+  const endNs = clocks.compute.map((c, r) => Math.max(c, clocks.network[r]));
   return { endNs, spans };
 }
 

@@ -94,9 +94,11 @@ function timeBatch(model: TimeModel, plan: DispatchPlan): TimedBatch {
   const shared: Estimate[] = [];
   const experts: Estimate[] = [];
   const post: Estimate[] = [];
+  const denseOf = new Map<number, ReturnType<typeof denseLayerParts>>();
   for (let rank = 0; rank < rankCount; rank++) {
     const tokens = plan.routing.tokenOffsets[rank + 1] - plan.routing.tokenOffsets[rank];
-    const dense = denseLayerParts(model.scenario.model, device, tokens);
+    const dense = denseOf.get(tokens) ?? denseLayerParts(model.scenario.model, device, tokens);
+    denseOf.set(tokens, dense);
     const slots = plan.tokensPerSlot.subarray(
       plan.placement.slotOffsets[rank],
       plan.placement.slotOffsets[rank + 1],
