@@ -2,6 +2,8 @@ export * from './candidates.js';
 export * from './economics.js';
 export { PREFILL_KERNEL_SHARE } from './engine-share.js';
 export * from './exchanges.js';
+export { type LauncherName, launchAll, launchers, launchPools, launchText } from './launch/index.js';
+export type { Launch, Launcher, LaunchPool } from './launch/launcher.js';
 export * from './layer-kinds.js';
 export * from './layout.js';
 export * from './load-sample.js';

@@ -8,6 +8,8 @@ import { formatBytes, formatNs, type PlanRequest, type Scenario } from '@epsim/s
 import { enumerateLayouts, mostRanks } from './candidates.js';
 import type { Fleet } from './economics.js';
 import { PREFILL_KERNEL_SHARE } from './engine-share.js';
+import { type LauncherName, launchAll, launchPools } from './launch/index.js';
+import type { Launch, LaunchPool } from './launch/launcher.js';
 import { type Layout, layoutName, layoutNotes, layoutRanks } from './layout.js';
 import { type LoadSample, sampleLoads } from './load-sample.js';
 import type { RankMemory } from './memory.js';
@@ -79,6 +81,11 @@ export interface PlanDetail {
   readonly underLoad: UnderLoad;
   readonly notes: readonly string[];
   readonly sensitivity: readonly Sensitivity[];
+  /** Launch arguments by engine, for each pool, prefill first. */
+  readonly launch: readonly {
+    readonly pool: LaunchPool;
+    readonly engines: Readonly<Record<LauncherName, Launch>>;
+  }[];
 }
 
 export interface CapacityPlan {
@@ -296,6 +303,10 @@ function detailOf(
     prefillStep: prefill?.step.parts ?? null,
     underLoad: load,
     notes: layoutNotes(scenario.model, layout),
+    launch: launchPools(chosen, scenario, pools.plan).map((pool) => ({
+      pool,
+      engines: launchAll(pool, '$MODEL'),
+    })),
     sensitivity: options.sensitivity === false ? [] : sensitivityOf(chosen, scenario, sample, placer),
   };
 }

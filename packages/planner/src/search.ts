@@ -4,6 +4,7 @@
  * One idea: the finer model is never faster than the bound, so a layout whose bound is worse than a refined
  * result needs no refining. Knows nothing of where candidates come from or how they are shown.
  */
+import { overlaps } from '@epsim/engine';
 import { askedRate, type Economics, economicsOf } from './economics.js';
 import { type Layout, layoutRanks } from './layout.js';
 import type { RankMemory } from './memory.js';
@@ -117,7 +118,10 @@ function memoryMiss(bytes: number, pools: Pools): Miss {
   return { objective: 'memory', value: bytes, limit: pools.usableBytes, ratio: bytes / pools.usableBytes };
 }
 
-/** The prefill pool that gives most requests per rank and second within the time to the first token. */
+/**
+ * The prefill pool for the asked rate with the fewest ranks, or without one that with most requests per rank, within
+ * the time to the first token.
+ */
 function bestPrefill(
   layouts: readonly Layout[],
   on: Search,
@@ -143,10 +147,12 @@ function bestPrefill(
   const limit = objectives.ttftNs ?? Number.POSITIVE_INFINITY;
   const ttft = (pool: PrefillPool) => pool.latencyNs + pools.transferNs(pool.layout);
   const perRank = (pool: PrefillPool) => pool.requestsPerSec / layoutRanks(pool.layout);
+  const ranksFor = ({ layout, requestsPerSec }: PrefillPool) =>
+    layoutRanks(layout) * Math.ceil((requests.ratePerSec ?? 0) / requestsPerSec);
   const order = (a: PrefillPool, b: PrefillPool): number => {
     const within = Number(ttft(a) > limit) - Number(ttft(b) > limit);
     if (within !== 0) return within;
-    return ttft(a) > limit ? ttft(a) - ttft(b) : perRank(b) - perRank(a);
+    return ttft(a) > limit ? ttft(a) - ttft(b) : ranksFor(a) - ranksFor(b) || perRank(b) - perRank(a);
   };
   found.sort(order);
   let best: PrefillPool | null = null;
@@ -202,7 +208,7 @@ function evaluateLayout(
 
 /** Smallest batch that an overlap and a pipeline can be filled with. */
 function leastBatch(layout: Layout, overlap: OverlapName): number {
-  const least = layout.pipeline * (overlap === 'two-micro-batches' ? 2 : 1);
+  const least = layout.pipeline * overlaps[overlap].microBatches;
   return BATCHES.find((n) => n >= least) ?? least;
 }
 

@@ -1,9 +1,16 @@
 /** `epsim plan`: layouts that fit and meet the objectives, best first; exit code 3 where nothing does. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type CapacityPlan, planCapacity, planText } from '@epsim/planner';
+import {
+  type CapacityPlan,
+  type LauncherName,
+  launchers,
+  launchText,
+  planCapacity,
+  planText,
+} from '@epsim/planner';
 import { drawCharts, planCharts } from '@epsim/report';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { exitCodes, UsageError } from '../failure.js';
 import { loadScenario, readerBeside } from '../scenario-file.js';
 import { terminal } from '../terminal.js';
@@ -12,6 +19,7 @@ import { type OutputOptions, withOutput, withSet } from './common.js';
 interface PlanOptions extends OutputOptions {
   readonly set: readonly string[];
   readonly out?: string;
+  readonly launch?: LauncherName;
 }
 
 export function planCommand(program: Command): void {
@@ -23,6 +31,11 @@ export function planCommand(program: Command): void {
       'Searches layouts of attention, experts and stages for what the plan section asks, and prints them best first with the frontier, memory, cost and what was assumed. Exit code 3 when nothing meets the objectives; the closest layout is printed then.',
     )
     .option('--out <dir>', 'folder for plan.json and charts')
+    .addOption(
+      new Option('--launch <engine>', 'launch arguments of the best layout instead of the report').choices(
+        Object.keys(launchers),
+      ),
+    )
     .addHelpText(
       'after',
       '\nExample:\n  epsim plan scenarios/k3-plan.yaml --set plan.objectives.tpot="40 ms"',
@@ -57,8 +70,14 @@ async function plan(path: string, options: PlanOptions): Promise<void> {
     writeFileSync(join(options.out, 'plan.json'), `${json}\n`);
     await drawCharts(planCharts, chartSource(result), options.out);
   }
-  term.answer(options.json ? json : planText(result));
+  term.answer(options.json ? json : answerOf(result, options.launch));
   if (!result.feasible) process.exitCode = exitCodes.infeasible;
+}
+
+/** The report, or the chosen layout as launch arguments where there is one. */
+function answerOf(result: CapacityPlan, engine: LauncherName | undefined): string {
+  if (engine === undefined || result.best === null) return planText(result);
+  return result.best.launch.map(({ pool, engines }) => launchText(pool, engines[engine])).join('\n\n');
 }
 
 function chartSource({ model, cluster, frontier }: CapacityPlan) {
