@@ -11,7 +11,6 @@ import {
   scoreRowNaive,
   scoreRows,
   selectNaive,
-  stepsUntilWithinFloor,
 } from '@epsim/routing';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -208,10 +207,4 @@ test('histograms of two halves of a batch add up to the histogram of the whole',
 test('the sampling floor of Kimi K3 with 32,768 tokens is 0.15', () => {
   expect(maxVioFloor(896, (32768 * 16) / 896)).toBeCloseTo(0.1524, 4);
   expect(() => maxVioFloor(896, 0)).toThrow(RangeError);
-});
-
-test('steps until within the floor counts from the first step and admits defeat', () => {
-  expect(stepsUntilWithinFloor([11, 0.35, 0.21, 0.2, 0.14], 0.15)).toBe(2);
-  expect(stepsUntilWithinFloor([11, 0.35], 0.15)).toBeNull();
-  expect(stepsUntilWithinFloor([11, 0.35], 0.15, 3)).toBe(1);
 });

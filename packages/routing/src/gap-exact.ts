@@ -32,13 +32,13 @@ export function createExactGaps(
   fraction: number,
   allocate: (size: number) => Int32Array = (size) => new Int32Array(size),
 ): QuantileEstimator {
-  const counts = allocate(expertCount * BIN_COUNT);
-  /** Leading bits of the answer found so far, [expertCount]. */
-  const prefix = new Uint32Array(expertCount);
-  /** Place of the answer among the gaps that share the prefix, [expertCount]. */
-  const place = new Int32Array(expertCount);
-  /** Smallest key whose leading 22 bits are above the answer's, [expertCount]. */
-  const nextKey = new Uint32Array(expertCount);
+  const search: Search = {
+    counts: allocate(expertCount * BIN_COUNT),
+    prefix: new Uint32Array(expertCount),
+    place: new Int32Array(expertCount),
+    nextKey: new Uint32Array(expertCount),
+  };
+  const { counts, prefix, place, nextKey } = search;
   const gaps = new Float32Array(expertCount);
   const keys = new Uint32Array(gaps.buffer);
   let pass = 0;
@@ -66,20 +66,10 @@ export function createExactGaps(
     },
     endPass(out) {
       const position = fraction * (tokens - 1);
-      const part = position - Math.floor(position);
       if (pass === 0) place.fill(Math.floor(position));
       for (let expert = 0; expert < expertCount; expert++) {
-        const row = expert * BIN_COUNT;
-        let bin = 0;
-        while (place[expert] >= counts[row + bin]) place[expert] -= counts[row + bin++];
-        prefix[expert] = (prefix[expert] << BITS[pass]) | bin;
-        if (pass !== LAST) continue;
-        const value = floatOf(prefix[expert]);
-        out[expert] = value;
-        if (part > 0 && place[expert] + 1 >= counts[row + bin]) {
-          out[expert] +=
-            part * (floatOf(keyAfter(counts, row, bin, prefix[expert], nextKey[expert])) - value);
-        }
+        narrow(search, expert, BITS[pass]);
+        if (pass === LAST) out[expert] = valueAt(search, expert, position - Math.floor(position));
       }
       pass++;
       if (pass > LAST) return true;
@@ -87,6 +77,36 @@ export function createExactGaps(
       return false;
     },
   };
+}
+
+/** What is known of each expert's answer. */
+interface Search {
+  /** Gaps that share the prefix, by their next bits, [expertCount x BIN_COUNT]. */
+  readonly counts: Int32Array;
+  /** Leading bits of the answer, [expertCount]. */
+  readonly prefix: Uint32Array;
+  /** Place of the answer among the gaps that share the prefix, [expertCount]. */
+  readonly place: Int32Array;
+  /** Smallest key whose leading 22 bits are above the answer's, [expertCount]. */
+  readonly nextKey: Uint32Array;
+}
+
+/** Appends to an expert's prefix the `bits` of the bin that holds its place. */
+function narrow({ counts, prefix, place }: Search, expert: number, bits: number): void {
+  const row = expert * BIN_COUNT;
+  let bin = 0;
+  while (place[expert] >= counts[row + bin]) place[expert] -= counts[row + bin++];
+  prefix[expert] = (prefix[expert] << bits) | bin;
+}
+
+/** After the last pass: the gap at an expert's place, and `part` of the way to the next one. */
+function valueAt({ counts, prefix, place, nextKey }: Search, expert: number, part: number): number {
+  const key = prefix[expert];
+  const value = floatOf(key);
+  const bin = key & ((1 << BITS[LAST]) - 1);
+  const row = expert * BIN_COUNT;
+  if (part === 0 || place[expert] + 1 < counts[row + bin]) return value;
+  return value + part * (floatOf(keyAfter(counts, row, bin, key, nextKey[expert])) - value);
 }
 
 /** The smallest key above `key`, which lies in `bin`: in a later bin that has counts, else `beyond`. */

@@ -13,8 +13,9 @@ export interface GapHistogram extends QuantileEstimator {
 }
 
 /**
- * A histogram of `binCount` bins per expert, in memory that `allocate` gives. `fraction` is topK / expertCount, the share of tokens that each expert should admit.
- * The quantile is interpolated inside its bin. Gaps beyond the range count in the outermost bin.
+ * A histogram of `binCount` bins per expert, in memory that `allocate` gives. `fraction` is topK / expertCount, the
+ * share of tokens that each expert should admit. The quantile is interpolated inside its bin; gaps beyond the range
+ * count in the outermost bin.
  * Source: Kimi K3 report, section 2.3.3, as described in Megatron-LM pull request 6637.
  */
 export function createGapHistogram(

@@ -2,7 +2,7 @@ export { createRoutingArena, type RoutingArena } from './arena.js';
 export { assignBalanced, type BalancedAssignment } from './balanced-assignment.js';
 export { createExactGaps, quantileNaive } from './gap-exact.js';
 export { createGapHistogram, type GapHistogram } from './gap-histogram.js';
-export { maxVioFloor, maxVioOf, stepsUntilWithinFloor } from './measures.js';
+export { maxVioFloor, maxVioOf } from './measures.js';
 export type { RouteResult, Router, RouterContext, RoutingPolicy } from './policy.js';
 export { definePolicy } from './policy.js';
 export type { QuantileEstimator } from './quantile-estimator.js';

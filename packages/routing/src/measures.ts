@@ -1,6 +1,6 @@
 /**
- * How well balanced a routing could be expected to be, and how soon it was.
- * Loads themselves are measured in results; here is only what chance sets as the mark.
+ * MaxVio, the measure that balancing policies are held to, and what chance alone leaves of it.
+ * All other measures of a load are taken in results.
  */
 
 /**
@@ -13,21 +13,6 @@ export function maxVioFloor(expertCount: number, tokensPerExpert: number): numbe
     throw new RangeError(`no sampling floor for ${tokensPerExpert} tokens on each of ${expertCount} experts`);
   }
   return Math.sqrt((2 * Math.log(expertCount)) / tokensPerExpert);
-}
-
-/**
- * Index of the first step whose MaxVio is at most factor x floor, or null when none is.
- * `maxVioPerStep` is [steps]; step 0 is the one routed before anything was learned.
- */
-export function stepsUntilWithinFloor(
-  maxVioPerStep: ArrayLike<number>,
-  floor: number,
-  factor = 1.5,
-): number | null {
-  for (let step = 0; step < maxVioPerStep.length; step++) {
-    if (maxVioPerStep[step] <= factor * floor) return step;
-  }
-  return null;
 }
 
 /** MaxVio of loads, [expertCount]: (max - mean) / mean, or 0 when there is no load at all. */

@@ -4,7 +4,7 @@
  * experts that are chosen too often; unlike a bias, it pulls at the same weights that serve the task.
  * Sources: Switch Transformer, arXiv 2101.03961, equation 4; with sigmoid scores over their sum, DeepSeek-V3.
  */
-import type { SmallMoe } from './small-moe.js';
+import { logitOf, type SmallMoe, sigmoid } from './small-moe.js';
 import type { StudyBatch } from './teacher.js';
 
 /**
@@ -28,9 +28,7 @@ export function auxLossOf(
     const x = token * width;
     let mass = 0;
     for (let e = 0; e < expertCount; e++) {
-      let logit = 0;
-      for (let d = 0; d < width; d++) logit += model.router[e * width + d] * batch.inputs[x + d];
-      scores[e] = 1 / (1 + Math.exp(-logit));
+      scores[e] = sigmoid(logitOf(model, batch.inputs, token, e));
       mass += scores[e];
     }
     let weighted = 0;

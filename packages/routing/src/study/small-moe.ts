@@ -53,10 +53,10 @@ export function startingMoe(shape: SmallMoeShape, seed: number): SmallMoe {
 
 /** Router logits of a batch, [tokens x expertCount], written into `out`. */
 export function routerLogits(model: SmallMoe, batch: StudyBatch, out: Float32Array): void {
-  const { width, expertCount } = model.shape;
+  const { expertCount } = model.shape;
   for (let token = 0; token < batch.tokens; token++) {
     for (let expert = 0; expert < expertCount; expert++) {
-      out[token * expertCount + expert] = logitOf(model, batch.inputs, token, expert, width);
+      out[token * expertCount + expert] = logitOf(model, batch.inputs, token, expert);
     }
   }
 }
@@ -105,19 +105,15 @@ interface Work {
   readonly error: Float64Array;
 }
 
-function logitOf(
-  model: SmallMoe,
-  inputs: Float64Array,
-  token: number,
-  expert: number,
-  width: number,
-): number {
+/** Router logit of one token for one expert. */
+export function logitOf(model: SmallMoe, inputs: Float64Array, token: number, expert: number): number {
+  const { width } = model.shape;
   let logit = 0;
   for (let d = 0; d < width; d++) logit += model.router[expert * width + d] * inputs[token * width + d];
   return logit;
 }
 
-const sigmoid = (z: number) => 1 / (1 + Math.exp(-z));
+export const sigmoid = (z: number) => 1 / (1 + Math.exp(-z));
 
 /** Fills `work` for one token and returns its squared error. */
 function forward(model: SmallMoe, batch: StudyBatch, token: number, work: Work): number {
@@ -125,7 +121,7 @@ function forward(model: SmallMoe, batch: StudyBatch, token: number, work: Work):
   const { chosen, scores, hidden, outputs, error } = work;
   let mass = 0;
   for (let i = 0; i < chosen.length; i++) {
-    scores[i] = sigmoid(logitOf(model, batch.inputs, token, chosen[i], width));
+    scores[i] = sigmoid(logitOf(model, batch.inputs, token, chosen[i]));
     mass += scores[i];
   }
   for (let o = 0; o < outWidth; o++) error[o] = -batch.targets[token * outWidth + o];
