@@ -29,7 +29,7 @@ export const balanced: PlacementPolicy = {
     }
     return { rankCount, expertCount, slotOffsets, slotExpert };
   },
-  split: (input) => planBalanced(input),
+  split: planBalanced,
   leastSlotsPerRank: (expertCount, rankCount) => 2 * leastSlotsPerRank(expertCount, rankCount),
 };
 
@@ -38,7 +38,7 @@ export const balanced: PlacementPolicy = {
  * Each rank gets its exact share (by speed where ranks differ, remainders one by one) as long as it has as
  * many empty slots as the plan needs; what does not fit stays at home.
  */
-export function planBalanced(input: SplitInput): Placement {
+function planBalanced(input: SplitInput): Placement {
   const { placement } = input;
   const { rankCount, expertCount, slotOffsets } = placement;
   const slotExpert = placement.slotExpert.slice();

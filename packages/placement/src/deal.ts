@@ -4,7 +4,7 @@
  * holds an expert twice; a rank with more slots than there are experts leaves the rest empty.
  */
 import { NO_EXPERT, type Placement } from '@epsim/spec';
-import { slotOffsetsOf } from './slots.js';
+import { rankOfSlots, slotOffsetsOf } from './slots.js';
 
 /**
  * Fills the slots in the order of `slotOrder` ([slotCount], a permutation) with the experts in the order of
@@ -16,10 +16,11 @@ export function deal(slotsPerRank: Int32Array, slotOrder: Int32Array, expertOrde
   const expertCount = expertOrder.length;
   const slotOffsets = slotOffsetsOf(slotsPerRank);
   const slotExpert = new Int32Array(slotOrder.length).fill(NO_EXPERT);
+  const rankOf = rankOfSlots({ rankCount, slotOffsets });
   const held = new Uint8Array(rankCount * expertCount);
   const cards = [...expertOrder];
   for (const slot of slotOrder) {
-    const rank = rankOf(slotOffsets, slot);
+    const rank = rankOf[slot];
     const at = cards.findIndex((expert) => held[rank * expertCount + expert] === 0);
     if (at < 0) continue;
     const [expert] = cards.splice(at, 1);
@@ -33,15 +34,4 @@ export function deal(slotsPerRank: Int32Array, slotOrder: Int32Array, expertOrde
 /** 0 .. count - 1, [count]. */
 export function inOrder(count: number): Int32Array {
   return Int32Array.from({ length: count }, (_, i) => i);
-}
-
-function rankOf(slotOffsets: Int32Array, slot: number): number {
-  let low = 0;
-  let high = slotOffsets.length - 1;
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (slotOffsets[middle] <= slot) low = middle;
-    else high = middle;
-  }
-  return low;
 }

@@ -2,7 +2,7 @@
  * EPLB without waste: replicas chosen by load as there, but no rank ever holds an expert twice.
  * The one idea: a second replica on the same rank shares no load, so an expert gets at most one per rank, and
  * a replica that no rank with room can take changes places with another one.
- * (EPLB issue 22: one expert with all tokens got five replicas on four ranks, two on the same one.)
+ * EPLB gives an expert that has all tokens five replicas on four ranks, two of them on the same one.
  */
 import { NO_EXPERT, type Placement } from '@epsim/spec';
 import { z } from 'zod';

@@ -104,12 +104,13 @@ function expertsByNode(
   const groupLoads = Float32Array.from({ length: groups }, (_, group) =>
     sumOf(loads.subarray(group * groupSize, (group + 1) * groupSize)),
   );
-  const ranksPerNode = input.rankCount / nodes;
-  const nodeSpeed = input.rankSpeed
-    ? Float64Array.from({ length: nodes }, (_, node) =>
-        sumOf(input.rankSpeed?.subarray(node * ranksPerNode, (node + 1) * ranksPerNode) ?? []),
-      )
-    : undefined;
+  const { rankCount, rankSpeed } = input;
+  const ranksPerNode = rankCount / nodes;
+  const nodeSpeed =
+    rankSpeed &&
+    Float64Array.from({ length: nodes }, (_, node) =>
+      sumOf(rankSpeed.subarray(node * ranksPerNode, (node + 1) * ranksPerNode)),
+    );
   const { pack, position } = packBalanced(groupLoads, new Int32Array(nodes).fill(groupsPerNode), nodeSpeed);
   const order = new Int32Array(loads.length);
   for (let group = 0; group < groups; group++) {

@@ -5,7 +5,7 @@ export {
   readPlacement,
   writePlacement,
 } from './formats.js';
-export { balancedness, choicesPerExpert, rankLoads, replicaCounts, slotLoads } from './loads.js';
+export { balancedness, choicesPerExpert, rankLoads, slotLoads } from './loads.js';
 export { leastBusiestRank } from './lp-share.js';
 export { type Moves, moves } from './moves.js';
 export { type NetBenefit, netBenefit } from './net-benefit.js';
@@ -19,7 +19,6 @@ export {
   evenSlots,
   leastRedundantExperts,
   leastSlotsPerRank,
-  rankOfSlots,
 } from './slots.js';
 export { loadSolver } from './solver.js';
 export { type CostWeights, placementCost } from './topology-cost.js';

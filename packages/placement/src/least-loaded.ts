@@ -28,7 +28,7 @@ export const leastLoaded: PlacementPolicy = {
 };
 
 /** Even whole shares, [slotCount]: the first replicas of an expert take what does not divide. */
-export function evenQuota(placement: Placement, load: Int32Array): Int32Array {
+function evenQuota(placement: Placement, load: Int32Array): Int32Array {
   const counts = replicaCounts(placement);
   const seen = new Int32Array(placement.expertCount);
   return placement.slotExpert.map((expert) => {

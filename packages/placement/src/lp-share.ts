@@ -10,7 +10,7 @@ import { replicaCounts } from './loads.js';
 import { rankOfSlots } from './slots.js';
 import { solve } from './solver.js';
 
-/** Ranks that can help each other, the slots whose share is open, and what is fixed. */
+/** Ranks that can help each other, and the slots whose share is open. */
 interface Group {
   readonly ranks: number[];
   /** Slots on these ranks of experts with several replicas. */
