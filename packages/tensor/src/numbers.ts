@@ -11,7 +11,7 @@ export function floatToBits(value: number): number {
   return bits[0];
 }
 
-export function bitsToFloat(word: number): number {
+function bitsToFloat(word: number): number {
   bits[0] = word;
   return float[0];
 }
@@ -73,7 +73,7 @@ export function fromE4m3(byte: number): number {
   return byte & 0x80 ? -size : size;
 }
 
-export const E2M1_MAX = 6;
+const E2M1_MAX = 6;
 
 /** The four bits of `value` as E2M1: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives. */
 export function toE2m1(value: number): number {

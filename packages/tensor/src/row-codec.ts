@@ -5,7 +5,7 @@
  * is 3696 bytes. The last block of a row may be short. Inputs are finite.
  * Knows nothing about who sends what; the kernel's `encodeRows` gives the same bytes faster.
  */
-import { floatToBits, fromBf16, fromE2m1, fromE4m3, toBf16, toE2m1, toE4m3 } from './numbers.js';
+import { E4M3_MAX, floatToBits, fromBf16, fromE2m1, fromE4m3, toBf16, toE2m1, toE4m3 } from './numbers.js';
 
 /** The formats of the scenario nouns, named here because this package imports nothing. */
 export type RowFormat = 'bf16' | 'fp32' | 'fp8' | 'mxfp8' | 'mxfp4';
@@ -52,7 +52,7 @@ function sharedExponent(top: number, elementExponent: number): number {
 /** Writes the scale of one block at byte `at` and returns what elements are multiplied or divided by. */
 function writeScale(format: RowFormat, top: number, out: DataView, at: number): number {
   if (format === 'fp8') {
-    const scale = Math.fround(Math.max(top, 2 ** -100) / 448);
+    const scale = Math.fround(Math.max(top, 2 ** -100) / E4M3_MAX);
     out.setFloat32(at, scale, true);
     return scale;
   }

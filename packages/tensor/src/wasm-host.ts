@@ -11,9 +11,9 @@ export interface KernelMemory {
 }
 
 /** Bytes of one WebAssembly page. */
-export const PAGE_BYTES = 65536;
+const PAGE_BYTES = 65536;
 /** Pages that one memory can have: 4 GiB. */
-export const MAX_PAGES = 65536;
+const MAX_PAGES = 65536;
 
 interface WasmHost {
   Module: new (bytes: Uint8Array<ArrayBuffer>) => object;

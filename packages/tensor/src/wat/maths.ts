@@ -13,10 +13,10 @@ const LN2_HIGH = '0x1.63p-1';
 const LN2_LOW = '-2.12194440054690583e-4';
 
 /** Locals that `expParts` needs besides its own argument. */
-export const EXP_LOCALS = ['r', 'n', 'p', 'two'] as const;
+const EXP_LOCALS = ['r', 'n', 'p', 'two'] as const;
 
 /** From x in $r: leaves 2^n in $two and e^r - 1 in $p. |x| must be below 87.5. */
-export function expParts(): string {
+function expParts(): string {
   const horner = TAYLOR.slice(1).reduce(
     (sum, term) => op('f32x4.add', op('f32x4.mul', sum, get('r')), f32x4(term)),
     f32x4(TAYLOR[0]),
