@@ -22,16 +22,6 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** Runs what reads the user's input: a RangeError that it throws is the user's mistake, not ours. */
-export async function readingInput<T>(read: () => T | Promise<T>): Promise<T> {
-  try {
-    return await read();
-  } catch (thrown) {
-    if (thrown instanceof RangeError) throw new UsageError(thrown.message);
-    throw thrown;
-  }
-}
-
 /** The run was interrupted; `kept` says what is finished and where. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted';
@@ -57,7 +47,7 @@ export function failureOf(thrown: unknown): Failure {
   if (thrown instanceof CommanderError) {
     return { code: thrown.exitCode === 0 ? exitCodes.done : exitCodes.usage, message: '' };
   }
-  if (thrown instanceof UserError || thrown instanceof UsageError || thrown instanceof RunFolderError) {
+  if (isUsersMistake(thrown)) {
     return { code: exitCodes.usage, message: thrown.message };
   }
   if (thrown instanceof Infeasible) return { code: exitCodes.infeasible, message: thrown.message };
@@ -83,4 +73,13 @@ export function causeOfStop(thrown: unknown): string | null {
   const { code, path } = (thrown ?? {}) as NodeJS.ErrnoException;
   const why = code === undefined ? undefined : fullDisk[code];
   return why === undefined ? null : path === undefined ? why : `${path}: ${why}`;
+}
+
+/**
+ * Libraries throw a RangeError for what a caller asks and nothing can do, and here the caller is the user.
+ * The engine's own, a stack that is too deep, is a fault of ours.
+ */
+function isUsersMistake(thrown: unknown): thrown is Error {
+  if (thrown instanceof RangeError) return !thrown.message.includes('call stack');
+  return thrown instanceof UserError || thrown instanceof UsageError || thrown instanceof RunFolderError;
 }

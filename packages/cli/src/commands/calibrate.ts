@@ -2,7 +2,6 @@
 import { writeFileSync } from 'node:fs';
 import { type Calibration, calibrate, deviceProfileFrom } from '@epsim/calibration';
 import type { Command } from 'commander';
-import { readingInput } from '../failure.js';
 import { readText } from '../scenario-file.js';
 import { terminal } from '../terminal.js';
 import { type OutputOptions, withOutput } from './common.js';
@@ -19,9 +18,9 @@ export function calibrateCommand(program: Command): void {
     )
     .option('-o, --output <file>', 'profile to write')
     .addHelpText('after', '\nExample:\n  epsim calibrate my-deepep-test.log -o my-links.json')
-    .action(async (path: string, options: CalibrateOptions) => {
+    .action((path: string, options: CalibrateOptions) => {
       const term = terminal(options.quiet === true);
-      const fitted = await readingInput(() => calibrate(readText(path), path));
+      const fitted = calibrate(readText(path), path);
       const document = {
         profiles: fitted.profiles.map((fit) => ({ ...fit, deviceProfile: deviceProfileFrom(fit) })),
         skipped: fitted.skipped,

@@ -3,7 +3,6 @@ import { Simulation } from '@epsim/engine';
 import { resolvedYaml, type Scenario } from '@epsim/spec';
 import { lintWorkload, type WorkloadFinding } from '@epsim/workload';
 import type { Command } from 'commander';
-import { readingInput } from '../failure.js';
 import { loadScenario, readerBeside } from '../scenario-file.js';
 import { terminal } from '../terminal.js';
 import { type OutputOptions, withOutput, withSet } from './common.js';
@@ -15,10 +14,10 @@ export function checkCommand(program: Command): void {
       'Reads a scenario, reports every problem at once, prints it with all names and defaults resolved, and warns of what is suspicious about its tokens.',
     )
     .addHelpText('after', '\nExample:\n  epsim check scenarios/k3-quickstart.yaml --set cluster.ranks=64')
-    .action(async (path: string, options: OutputOptions & { set: readonly string[] }) => {
+    .action((path: string, options: OutputOptions & { set: readonly string[] }) => {
       const term = terminal(options.quiet === true);
       const scenario = loadScenario(path, options.set);
-      const findings = await readingInput(() => lintScenario(scenario, readerBeside(path, options.set)));
+      const findings = lintScenario(scenario, readerBeside(path, options.set));
       for (const { severity, message } of findings) term.note(`${severity}: workload: ${message}`);
       term.answer(options.json ? JSON.stringify({ ...scenario, findings }, null, 2) : resolvedYaml(scenario));
     });

@@ -2,7 +2,6 @@
 import { writeFileSync } from 'node:fs';
 import { encodeTrace, importers, type Trace } from '@epsim/workload';
 import { type Command, Option } from 'commander';
-import { readingInput } from '../failure.js';
 import { terminal } from '../terminal.js';
 import { readTrace } from '../trace-input.js';
 import { integer, type OutputOptions, withOutput } from './common.js';
@@ -49,7 +48,7 @@ async function run(paths: readonly string[], options: ImportOptions): Promise<vo
     ...(layers === undefined ? {} : { layers }),
     ...(realTokens === undefined ? {} : { realTokens }),
   };
-  const trace = await readingInput(() => readTrace(paths, hints, options.format));
+  const trace = await readTrace(paths, hints, options.format);
   writeFileSync(options.output, encodeTrace(trace));
   const told = describe(trace);
   term.answer(

@@ -9,7 +9,7 @@ import {
   writePlacement,
 } from '@epsim/placement';
 import { type Command, Option } from 'commander';
-import { readingInput, UsageError } from '../failure.js';
+import { UsageError } from '../failure.js';
 import { readText } from '../scenario-file.js';
 import { terminal } from '../terminal.js';
 import { readLoads } from '../trace-input.js';
@@ -66,24 +66,22 @@ async function place(path: string, options: PlaceOptions): Promise<void> {
   const term = terminal(options.quiet === true);
   if (options.json && options.format)
     throw new UsageError('--json and --format: both say what to print; give one of them');
-  const table = await readingInput(async () => {
-    const loads = await readLoads(path, options.case);
-    const policy = placementPolicies[options.policy as keyof typeof placementPolicies];
-    await ('ready' in policy ? policy.ready() : undefined);
-    const { ranks, slots, nodes, groups, seed, previous } = options;
-    return placeTable(loads, {
-      policy: options.policy,
-      ranks,
-      ...(slots === undefined ? {} : { slots }),
-      ...(nodes === undefined ? {} : { nodes }),
-      ...(groups === undefined ? {} : { groups }),
-      ...(seed === undefined ? {} : { seed }),
-      ...(previous === undefined ? {} : { previous: readPlacement(readText(previous)) }),
-    });
+  const loads = await readLoads(path, options.case);
+  const policy = placementPolicies[options.policy as keyof typeof placementPolicies];
+  await ('ready' in policy ? policy.ready() : undefined);
+  const { ranks, slots, nodes, groups, seed, previous } = options;
+  const table = placeTable(loads, {
+    policy: options.policy,
+    ranks,
+    ...(slots === undefined ? {} : { slots }),
+    ...(nodes === undefined ? {} : { nodes }),
+    ...(groups === undefined ? {} : { groups }),
+    ...(seed === undefined ? {} : { seed }),
+    ...(previous === undefined ? {} : { previous: readPlacement(readText(previous)) }),
   });
   if (options.format) {
     const { format, firstLayer } = options;
-    term.answer(await readingInput(() => writePlacement(table, format, firstLayer)));
+    term.answer(writePlacement(table, format, firstLayer));
     for (const line of summaryLines(table)) term.note(line);
   } else if (options.json) {
     term.answer(JSON.stringify(table));

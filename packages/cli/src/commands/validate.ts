@@ -10,7 +10,7 @@ import {
 } from '@epsim/calibration';
 import { drawCharts, validationCharts } from '@epsim/report';
 import { type Command, Option } from 'commander';
-import { readingInput, UsageError } from '../failure.js';
+import { UsageError } from '../failure.js';
 import { readText } from '../scenario-file.js';
 import { terminal } from '../terminal.js';
 import { type OutputOptions, withOutput } from './common.js';
@@ -48,7 +48,7 @@ async function validate(options: ValidateOptions): Promise<void> {
   const scores: TableScore[] = [];
   for (const file of files) {
     progress.advance(scores.length, file.name);
-    scores.push(...(await readingInput(() => scoreTables([file], { leaveOut: options.leaveOut }))));
+    scores.push(...scoreTables([file], { leaveOut: options.leaveOut }));
   }
   progress.stop();
   const tables = scores.map(({ points: _, ...score }) => score);
