@@ -5,6 +5,7 @@ import {
   createShardHandler,
   planDispatch,
   type RowPort,
+  type ShardFabric,
 } from '@epsim/engine';
 import type { DispatchPlan } from '@epsim/spec';
 import { type RowFormat, rowBytes } from '@epsim/tensor';
@@ -32,7 +33,7 @@ export interface CarryCase {
   readonly format?: RowFormat;
   readonly shardCount?: number;
   readonly model?: Partial<CarriedModel>;
-  readonly pool?: ShardPool;
+  readonly pool?: ShardPool | ShardFabric;
   readonly wrapPort?: (port: RowPort) => RowPort;
 }
 

@@ -95,8 +95,12 @@ export interface Child {
   readonly exit: Promise<number | null>;
 }
 
-export function startEpsim(args: readonly string[], env: NodeJS.ProcessEnv = {}): Child {
-  const child = spawn(process.execPath, [entry, ...args], {
+/** `fileBlocks` bounds the files that it may write, in blocks of 512 bytes. */
+export function startEpsim(args: readonly string[], env: NodeJS.ProcessEnv = {}, fileBlocks?: number): Child {
+  const command = [process.execPath, entry, ...args];
+  const shell = ['sh', '-c', `ulimit -f ${fileBlocks}; exec "$@"`, 'sh'];
+  const [program, ...words] = fileBlocks === undefined ? command : [...shell, ...command];
+  const child = spawn(program, words, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   });

@@ -59,5 +59,7 @@ async function work(options: WorkerOptions): Promise<void> {
     await Promise.race([told, worker.failed]);
   } finally {
     await worker.close();
+    // Whatever still holds on to a Redis that is gone must not hold the process.
+    setTimeout(() => process.exit(), 5000).unref();
   }
 }

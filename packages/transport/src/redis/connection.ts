@@ -41,12 +41,13 @@ export function clearTextWarning({ shown, encrypted, loopback }: Address): strin
 }
 
 /**
- * Opens a connection. Throws ClusterFailure when Redis does not answer within `patienceMs` or refuses us.
+ * Opens a connection that Redis lists under `name`. Throws ClusterFailure when Redis does not answer within `patienceMs` or refuses us.
  * Later losses of the connection are mended without end; commands wait meanwhile, so bound them.
  */
-export async function openRedis(url: string, patienceMs: number): Promise<Redis> {
+export async function openRedis(url: string, patienceMs: number, name: string): Promise<Redis> {
   const { shown } = addressOf(url);
   const redis = new Redis(url, {
+    connectionName: name,
     lazyConnect: true,
     maxRetriesPerRequest: null,
     connectTimeout: 5000,

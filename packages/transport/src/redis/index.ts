@@ -9,7 +9,7 @@ export {
   type Refusal,
 } from './frame.js';
 export { JOB_PREFIX, LANES } from './keys.js';
-export { lanesOf, versionConflict, type WorkerCard, workersPresent } from './presence.js';
+export { lanesOf, showCard, versionConflict, type WorkerCard, workersPresent } from './presence.js';
 export { type PhaseJob, PhaseLost, RedisRun, type RunOptions } from './run.js';
 export { type ServeOptions, type Serving, serve } from './serve.js';
 export {

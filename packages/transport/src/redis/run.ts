@@ -10,7 +10,7 @@ import { addressOf, atMost, bounded, openRedis, sleep } from './connection.js';
 import { channelKey, JOB_PREFIX, LANES, laneQueue, runQueue } from './keys.js';
 import { showRun, versionConflict, type WorkerCard, workersPresent } from './presence.js';
 import { QuietWorker } from './quiet-worker.js';
-import { FrameStore, redisFull } from './store.js';
+import { FrameStore, fullRedis, redisFull } from './store.js';
 import { sweepUp, unlinkMatching } from './sweep-up.js';
 
 export interface RunOptions {
@@ -78,7 +78,7 @@ export class RedisRun {
 
   /** Connects and registers. Throws ClusterFailure when Redis cannot be used or workers have another version. */
   static async open(options: RunOptions): Promise<RedisRun> {
-    const redis = await openRedis(options.url, options.patienceMs);
+    const redis = await openRedis(options.url, options.patienceMs, options.run);
     const run = new RedisRun(redis, options);
     try {
       await run.register();
@@ -175,6 +175,7 @@ export class RedisRun {
     clearInterval(this.beat);
     const { run, patienceMs } = this.options;
     await atMost(this.barrier.close(true), 1000);
+    this.barrier.abandon();
     if (this.redis.status === 'ready') await atMost(sweepUp(this.redis, run), patienceMs);
     await atMost(this.flow.close(), 1000);
     this.redis.disconnect();
@@ -200,6 +201,9 @@ export class RedisRun {
       }
       if ((await this.workers()).length > 0) seenWorker = performance.now();
       if (now - seenWorker > patienceMs) {
+        const { used, most } = await this.memory();
+        // A full Redis takes no signs of life either.
+        if (most !== null && used >= most) throw fullRedis();
         throw new ClusterFailure(`no worker has been there for ${Math.round(patienceMs / 1000)} s`);
       }
       const there = await this.ask(this.redis.exists(`${JOB_PREFIX}:${runQueue(run)}:${id}`));

@@ -46,7 +46,7 @@ export interface Serving {
 
 /** Joins the cluster. Throws ClusterFailure when Redis cannot be used or holds workers of another version. */
 export async function serve(options: ServeOptions): Promise<Serving> {
-  const redis = await openRedis(options.url, options.patienceMs);
+  const redis = await openRedis(options.url, options.patienceMs, options.id);
   const server = new LaneServer(redis, options);
   try {
     await bounded(server.join(), options.patienceMs, () => 'Redis does not answer');
@@ -92,8 +92,10 @@ class LaneServer {
     clearTimeout(this.timer);
     const { lockMs } = this.options;
     const workers = [...this.lanes.values()];
-    // A job that does not end is left to its lock.
-    await atMost(Promise.all(workers.map((worker) => worker.close())), 2 * lockMs);
+    // Without Redis no job can end; a job that does not end is left to its lock.
+    const force = this.redis.status !== 'ready';
+    await atMost(Promise.all(workers.map((worker) => worker.close(force))), 2 * lockMs);
+    for (const worker of workers) worker.abandon();
     await atMost(takeCardAway(this.redis, this.options.id), 1000);
     this.redis.disconnect();
   }

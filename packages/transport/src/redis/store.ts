@@ -172,10 +172,14 @@ export class FrameStore {
   }
 }
 
-/** A plain sentence when Redis has no memory left; null for anything else. */
-export function redisFull(thrown: unknown): ClusterFailure | null {
-  if (!(thrown instanceof Error) || !/\bOOM\b/.test(thrown.message)) return null;
+/** Redis has no memory left. */
+export function fullRedis(): ClusterFailure {
   return new ClusterFailure(
     `Redis is full (maxmemory) and takes no more rows of ${MAX_FRAME_BYTES} bytes; raise maxmemory, or carry fewer tokens (carry.tokensPerRank)`,
   );
+}
+
+/** What an error of Redis means: full, or null for anything else. */
+export function redisFull(thrown: unknown): ClusterFailure | null {
+  return thrown instanceof Error && /\bOOM\b/.test(thrown.message) ? fullRedis() : null;
 }

@@ -1,0 +1,136 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CarryResult } from '@epsim/engine';
+import { randomSource } from '@epsim/spec';
+import { workersPresent } from '@epsim/transport/redis';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { carryInline, carryOver, watchCommands } from '../support/cluster.js';
+import {
+  type Child,
+  keysLeft,
+  redisBinary,
+  startRedis,
+  startWorker,
+  type TestRedis,
+} from '../support/redis.js';
+
+describe.skipIf(redisBinary === null)('workers that fail', () => {
+  let redis: TestRedis;
+  let expected: CarryResult[];
+  let workers: Child[] = [];
+  const join = async () => {
+    const worker = await startWorker(redis);
+    workers.push(worker);
+    return worker;
+  };
+  beforeAll(async () => {
+    expected = await carryInline(40);
+    redis = await startRedis();
+    return async () => {
+      for (const worker of workers) worker.process.kill('SIGKILL');
+      await redis.close();
+    };
+  });
+  afterEach(async () => {
+    expect(await keysLeft(redis)).toEqual([]);
+    workers = workers.filter(
+      ({ process: { exitCode, signalCode } }) => exitCode === null && signalCode === null,
+    );
+  });
+  /** That many workers, those of earlier tests among them. */
+  const crew = async (count: number) => {
+    while (workers.length > count) workers.pop()!.process.kill('SIGKILL');
+    await Promise.all(Array.from({ length: count - workers.length }, join));
+  };
+
+  /** What a worker asks of Redis when it comes to a phase. */
+  const moments: readonly [string, (command: readonly string[]) => boolean][] = [
+    ['before it sends rows', ([name, key]) => name === 'get' && key.startsWith('epsim:run:')],
+    ['while it sends rows', ([name, , , , key]) => name === 'eval' && /\.dispatch\./.test(key)],
+    ['while it computes', ([name, key]) => name === 'lrange' && /\.dispatch\./.test(key)],
+    ['while it combines', ([name, key]) => name === 'lrange' && /\.compute\./.test(key)],
+  ];
+  test.each(moments)('a worker that is killed %s changes nothing', async (_, isMoment) => {
+    await crew(2);
+    let killed = 0;
+    const stop = await watchCommands(redis, (command, pid) => {
+      if (killed !== 0 || !isMoment(command)) return;
+      killed = pid;
+      process.kill(pid, 'SIGKILL');
+    });
+    const results = await carryOver(redis, { layers: 3 });
+    stop();
+    expect(killed).not.toBe(0);
+    expect(results).toEqual(expected.slice(0, 3));
+  });
+
+  // EPSIM_KILLS=100 makes a long run of it.
+  const kills = Number(process.env.EPSIM_KILLS ?? 8);
+  test(
+    'workers killed at random moments, again and again, change nothing',
+    async () => {
+      await crew(3);
+      const random = randomSource(Number(process.env.EPSIM_SEED ?? 1), 'kills');
+      let over = false;
+      let done = 0;
+      const carried = carryMany(redis, () => done >= kills, expected).finally(() => {
+        over = true;
+      });
+      for (; done < kills && !over; done++) {
+        await sleep(200 + 400 * random.uniform());
+        const at = Math.floor(random.uniform() * workers.length);
+        workers.splice(at, 1)[0].process.kill('SIGKILL');
+        await join();
+      }
+      await carried;
+      expect(done).toBe(kills);
+    },
+    60_000 + kills * 10_000,
+  );
+
+  test('a worker that sleeps longer than its lock wakes up to nothing, and serves again', async () => {
+    await crew(2);
+    let asleep = 0;
+    const stop = await watchCommands(redis, ([name, key], pid) => {
+      if (asleep !== 0 || name !== 'lrange' || !/\.dispatch\./.test(key)) return;
+      asleep = pid;
+      process.kill(pid, 'SIGSTOP');
+    });
+    expect(await carryOver(redis, { layers: 3 })).toEqual(expected.slice(0, 3));
+    stop();
+    expect(asleep).not.toBe(0);
+    process.kill(asleep, 'SIGCONT');
+    for (const worker of workers) if (worker.process.pid !== asleep) worker.process.kill('SIGKILL');
+    expect(await carryOver(redis, { layers: 2 })).toEqual(expected.slice(0, 2));
+  });
+
+  test('a worker that joins while a run goes on takes its share, and one that leaves gives it back', async () => {
+    await crew(1);
+    const [first] = workers;
+    let late: Child | null = null;
+    let seen = 0;
+    const layers = 20;
+    const carried = carryOver(redis, {
+      layers,
+      shards: 4,
+      onLayer: async (done) => {
+        if (done === 2) late = await join();
+        if (done === 12) first.process.kill('SIGTERM');
+        if (done === 4)
+          seen = (await workersPresent(redis.admin)).filter(({ lanes }) => lanes.length === 8).length;
+      },
+    });
+    expect(await carried).toEqual(expected.slice(0, layers));
+    expect(await first.exit).toBe(0);
+    expect(late).not.toBeNull();
+    expect(seen).toBeGreaterThan(0);
+  });
+});
+
+/** Carries the layers over and over until enough has happened; every result is the expected one. */
+async function carryMany(
+  redis: TestRedis,
+  enough: () => boolean,
+  expected: readonly CarryResult[],
+): Promise<void> {
+  while (!enough()) expect(await carryOver(redis, { layers: 6 })).toEqual(expected.slice(0, 6));
+}

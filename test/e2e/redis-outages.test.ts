@@ -1,0 +1,249 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { showCard } from '@epsim/transport/redis';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { carryInline, carryOver, watchCommands } from '../support/cluster.js';
+import { emptyFolder, epsim, root } from '../support/epsim.js';
+import {
+  type Child,
+  keysLeft,
+  redisBinary,
+  startEpsim,
+  startRedis,
+  startWorker,
+  type TestRedis,
+  until,
+} from '../support/redis.js';
+
+const small = join(root, 'test/e2e/small.yaml');
+
+describe.skipIf(redisBinary === null)('a Redis that goes away', () => {
+  test.each([
+    ['with what it had on disk', true],
+    ['empty', false],
+  ])('and comes back %s costs time and nothing else', async (_, persistent) => {
+    const redis = await startRedis({ persistent });
+    const workers = await Promise.all([startWorker(redis), startWorker(redis)]);
+    try {
+      const layers = 6;
+      const results = await carryOver(redis, {
+        layers,
+        onLayer: async (done) => {
+          if (done !== 2) return;
+          // The next layer is on its way by then.
+          void sleep(30).then(async () => {
+            await redis.kill();
+            await sleep(300);
+            await redis.restart();
+          });
+        },
+      });
+      expect(results).toEqual(await carryInline(layers));
+      expect(await keysLeft(redis)).toEqual([]);
+    } finally {
+      for (const worker of workers) worker.process.kill('SIGKILL');
+      await redis.close();
+    }
+  });
+
+  test('for good ends run and worker with code 4, with what is kept and how to go on, and without the password', async () => {
+    const redis = await startRedis();
+    const worker = await startWorker(redis, ['--patience', '2']);
+    const dir = join(emptyFolder(), 'run');
+    const args = ['run', small, '--out', dir, '--set', 'steps=2000', '--set', 'carry.steps=2000'];
+    const run = startEpsim([...args, '--redis', redis.url, '--patience', '2']);
+    await until(() => lines(join(dir, 'records.jsonl')) > 4, `records of a run: ${run.stderr}`);
+    await redis.close();
+    expect(await run.exit).toBe(4);
+    expect(run.stderr).toMatch(/Redis .*; \d+ of 4000 layers are finished and kept in .*--resume --out/);
+    expect(await worker.exit).toBe(4);
+    expect(worker.stderr).toMatch(/Redis is away/);
+    expect(run.stdout + run.stderr + worker.stdout + worker.stderr).not.toContain(redis.password);
+    expect(existsSync(join(dir, '.running'))).toBe(false);
+  });
+});
+
+describe.skipIf(redisBinary === null)('a cluster that cannot do a run', () => {
+  let redis: TestRedis;
+  beforeAll(async () => {
+    redis = await startRedis();
+    return () => redis.close();
+  });
+  const run = (...more: string[]) => {
+    const out = join(emptyFolder(), 'run');
+    return startEpsim(['run', small, '--out', out, '--redis', redis.url, '--patience', '1', ...more]);
+  };
+
+  test('without workers is given up in time, with the command that starts one', async () => {
+    const { exit, stderr } = await finished(run());
+    expect(exit).toBe(4);
+    expect(stderr).toMatch(
+      /no worker joined redis:\/\/127\.0\.0\.1:\d+ within 1 s; start one: epsim worker --redis/,
+    );
+    expect(stderr).not.toContain(redis.password);
+    expect(await keysLeft(redis)).toEqual([]);
+  });
+
+  test('of another version is refused by run and worker, in one line', async () => {
+    const card = {
+      id: 'old-1',
+      version: '0.0.9',
+      host: 'h',
+      pid: 1,
+      threads: 1,
+      joined: 1,
+      lanes: [],
+      doing: '',
+    };
+    await showCard(redis.admin, { ...card, jobsDone: 0 }, 60_000);
+    const refusals = [run(), startEpsim(['worker', '--redis', redis.url])];
+    for (const { exit, stderr } of await Promise.all(refusals.map(finished))) {
+      expect(exit).toBe(4);
+      expect(stderr.trim()).toMatch(/^worker old-1 is version 0\.0\.9, this is .*; versions do not mix.*$/);
+    }
+    await redis.admin.del('epsim:worker:old-1');
+  });
+
+  test('with the wrong password, or no Redis at all, is refused without showing the password', async () => {
+    const wrong = redis.url.replace(redis.password, 'not-this-one');
+    const nobody = 'redis://epsim:not-this-one@127.0.0.1:1';
+    for (const [url, why] of [
+      [wrong, /wants another user or password/],
+      [nobody, /ECONNREFUSED.*apt-get install redis-server/],
+    ] as const) {
+      const { exit, stderr } = await finished(run('--redis', url));
+      expect(exit).toBe(4);
+      expect(stderr).toMatch(why);
+      expect(stderr).not.toContain('not-this-one');
+    }
+    const { status, stderr } = epsim(['run', small, '--redis', 'http://user:secret@host']);
+    expect({ status, shown: stderr.includes('secret') }).toEqual({ status: 2, shown: false });
+    const unnamed = epsim(['run', small, '--transport', 'redis']);
+    expect(unnamed.status).toBe(2);
+    expect(unnamed.stderr).toMatch(/--redis: no address; .*apt-get install redis-server/);
+  });
+});
+
+describe.skipIf(redisBinary === null)('a Redis with little memory', () => {
+  let redis: TestRedis;
+  let worker: Child;
+  beforeAll(async () => {
+    redis = await startRedis({ args: ['--maxmemory-policy', 'noeviction'] });
+    worker = await startWorker(redis);
+    return async () => {
+      worker.process.kill('SIGKILL');
+      await redis.close();
+    };
+  });
+  const allow = (bytes: number) => redis.admin.config('SET', 'maxmemory', bytes);
+
+  test('is named with figures before anything is sent that would not fit', async () => {
+    const onLayer = async () => void (await allow((await usedBytes(redis)) + 200_000));
+    await expect(carryOver(redis, { layers: 2, onLayer })).rejects.toThrow(
+      /needs \d+\.\d MiB in Redis, which uses \d+\.\d MiB of \d+\.\d MiB \(maxmemory\); raise maxmemory/,
+    );
+    await allow(0);
+    expect(await keysLeft(redis)).toEqual([]);
+  });
+
+  test('that is full in the middle of a layer ends the run within its bound, and the next one goes well', async () => {
+    const stop = await watchCommands(redis, ([name, , , , key]) => {
+      if (name === 'eval' && /\.dispatch\./.test(key)) void allow(1);
+    });
+    const failed = carryOver(redis, { layers: 1, patienceMs: 2000, phaseMs: 4000 });
+    await expect(failed).rejects.toThrow(/Redis is full|gave no answer within 4 s/);
+    stop();
+    await allow(0);
+    expect(await carryOver(redis, { layers: 1 })).toEqual(await carryInline(1));
+    await until(async () => (await keysLeft(redis)).length === 0, 'an empty Redis');
+  });
+});
+
+describe.skipIf(redisBinary === null)('a coordinator', () => {
+  let redis: TestRedis;
+  let workers: Child[];
+  let inline: string;
+  const steps = ['--set', 'steps=12', '--set', 'carry.steps=12'];
+  beforeAll(async () => {
+    redis = await startRedis();
+    workers = await Promise.all([startWorker(redis), startWorker(redis)]);
+    inline = join(emptyFolder(), 'inline');
+    expect(epsim(['run', small, ...steps, '--out', inline, '--transport', 'inline']).status).toBe(0);
+  });
+  afterAll(async () => {
+    for (const worker of workers) worker.process.kill('SIGKILL');
+    await redis.close();
+  });
+
+  test('that is killed leaves a run that --resume finishes to the same bytes, and workers clear up after it', async () => {
+    const dir = join(emptyFolder(), 'run');
+    const args = ['run', small, ...steps, '--out', dir, '--redis', redis.url];
+    const first = startEpsim(args);
+    await until(() => lines(join(dir, 'records.jsonl')) >= 5, `records of a run: ${first.stderr}`);
+    first.process.kill('SIGKILL');
+    await first.exit;
+    const kept = readFileSync(join(dir, 'records.jsonl'), 'utf8');
+    expect(lines(join(dir, 'records.jsonl'))).toBeLessThan(24);
+    // As if it had been killed in the middle of a line.
+    writeFileSync(join(dir, 'records.jsonl'), `${kept}{"step":9,"lay`);
+    expect(epsim(args).stderr).toMatch(/a run is already there/);
+    const second = await finished(startEpsim([...args, '--resume']));
+    expect(second).toMatchObject({ exit: 0, stderr: '' });
+    expectSameRun(dir, inline);
+    expect(epsim([...args, '--resume']).stderr).toMatch(/that run is finished; nothing is left to resume/);
+    // The token of the dead one lives for some seconds; let it be over.
+    for (const run of await redis.admin.smembers('epsim:runs')) await redis.admin.del(`epsim:run:${run}`);
+    await until(async () => (await keysLeft(redis)).length === 0, 'workers that clear up');
+    for (const file of readdirSync(dir))
+      expect(readFileSync(join(dir, file)).includes(redis.password)).toBe(false);
+  });
+
+  test('of the same name as another one does not disturb it', async () => {
+    const folder = emptyFolder();
+    const start = (out: string) =>
+      startEpsim(['run', small, ...steps, '--out', join(folder, out), '--redis', redis.url]);
+    const runs = [start('a'), start('b')];
+    for (const { exit, stderr } of await Promise.all(runs.map(finished)))
+      expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
+    expectSameRun(join(folder, 'a'), inline);
+    expectSameRun(join(folder, 'b'), inline);
+    expect(await keysLeft(redis)).toEqual([]);
+  });
+
+  test('whose disk is full ends with code 4 and keeps what is whole, and goes on when there is room', async () => {
+    const dir = join(emptyFolder(), 'run');
+    const args = ['run', small, ...steps, '--out', dir, '--redis', redis.url];
+    // A limit of the shell's stands for the disk: no file may be larger than 8 x 512 bytes.
+    const limited = startEpsim(args, {}, 8);
+    const { exit, stderr } = await finished(limited);
+    expect(exit).toBe(4);
+    expect(stderr).toMatch(
+      /the file would be larger than is allowed; \d+ of 24 layers are finished and kept/,
+    );
+    const again = await finished(startEpsim([...args, '--resume']));
+    expect(again).toMatchObject({ exit: 0, stderr: '' });
+    expectSameRun(dir, inline);
+  });
+});
+
+async function finished(child: Child): Promise<{ exit: number | null; stderr: string }> {
+  const exit = await child.exit;
+  return { exit, stderr: child.stderr };
+}
+
+function lines(file: string): number {
+  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0;
+}
+
+async function usedBytes({ admin }: TestRedis): Promise<number> {
+  return Number(/^used_memory:(\d+)/m.exec(await admin.info('memory'))?.[1]);
+}
+
+function expectSameRun(dir: string, as: string): void {
+  const files = readdirSync(as).filter((file) => file !== 'timings.json');
+  expect(readdirSync(dir).filter((file) => file !== 'timings.json')).toEqual(files);
+  for (const file of files) {
+    expect(readFileSync(join(dir, file)).equals(readFileSync(join(as, file))), file).toBe(true);
+  }
+}
