@@ -138,6 +138,11 @@ function notesOf(scenario: Scenario, simulation: Simulation, carried: boolean): 
       `${layers} of the model's ${moeLayers} layers of experts are simulated; times and bytes are theirs alone.`,
     );
   }
+  if (model.moe.groupCount > 1 && scenario.routing.policy !== 'group-limited') {
+    notes.push(
+      `The model routes within ${model.moe.topGroupCount} of ${model.moe.groupCount} groups of experts; ${scenario.routing.policy} does not, group-limited does.`,
+    );
+  }
   if (carry && carried) {
     const factor = model.moe.expertInnerSize / carry.expertInnerSize;
     if (factor !== 1) {
