@@ -170,11 +170,12 @@ test('a fleet is whole instances, and idle ranks are paid for', () => {
     { ranks: 8, requestsPerSec: 4 },
   ] as const;
   const at = (rate: number | null) => economicsOf(scenario, scenario.plan!, ...pools, rate);
-  expect(at(9).fleet).toEqual({ decodeInstances: 1, prefillInstances: 3, ranks: 40, ratePerSec: 9 });
-  expect(at(11).fleet?.ranks).toBe(2 * 16 + 3 * 8);
-  // 40 ranks x $3.6 an hour for 900 tokens a second.
-  expect(at(9).costPerMillionTokens).toBeCloseTo((40 * 3.6 * 1e6) / (900 * 3600), 9);
+  // At most 85 % of 10 and of 4 requests a second on each instance.
+  expect(at(8).fleet).toEqual({ decodeInstances: 1, prefillInstances: 3, ranks: 40, ratePerSec: 8 });
+  expect(at(9).fleet?.ranks).toBe(2 * 16 + 3 * 8);
+  // 40 ranks x $3.6 an hour for 800 tokens a second.
+  expect(at(8).costPerMillionTokens).toBeCloseTo((40 * 3.6 * 1e6) / (800 * 3600), 9);
   expect(at(null).fleet).toBe(null);
   expect(at(null).tokensPerSecPerRank).toBeCloseTo(1000 / (16 + 20), 9);
-  expect(at(9).watts).toBe(40_000);
+  expect(at(8).watts).toBe(40_000);
 });

@@ -4,6 +4,9 @@
  */
 import type { PlanRequest, Scenario } from '@epsim/spec';
 
+/** Share of an instance's rate that a fleet counts on: at full load, requests would wait without end. */
+export const FLEET_LOAD = 0.85;
+
 /** A pool as far as money is concerned. */
 export interface PoolSize {
   readonly ranks: number;
@@ -64,8 +67,16 @@ export function economicsOf(
 }
 
 function fleetOf(decode: PoolSize, prefill: PoolSize | null, ratePerSec: number): Fleet {
-  const decodeInstances = Math.ceil(ratePerSec / decode.requestsPerSec);
-  const prefillInstances = prefill === null ? 0 : Math.ceil(ratePerSec / prefill.requestsPerSec);
+  const decodeInstances = instancesFor(ratePerSec, decode);
+  const prefillInstances = prefill === null ? 0 : instancesFor(ratePerSec, prefill);
   const ranks = decodeInstances * decode.ranks + prefillInstances * (prefill?.ranks ?? 0);
   return { decodeInstances, prefillInstances, ranks, ratePerSec };
+}
+
+/** Whole instances for a rate, each loaded to `FLEET_LOAD` at most. */
+export function instancesFor(
+  ratePerSec: number,
+  { requestsPerSec }: Pick<PoolSize, 'requestsPerSec'>,
+): number {
+  return Math.ceil(ratePerSec / (FLEET_LOAD * requestsPerSec));
 }

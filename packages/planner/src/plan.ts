@@ -6,7 +6,7 @@
 import { activeParamCount, checkpointBytes, paramCount, profileFor } from '@epsim/model';
 import { formatBytes, formatNs, type PlanRequest, type Scenario } from '@epsim/spec';
 import { enumerateLayouts, mostRanks } from './candidates.js';
-import type { Fleet } from './economics.js';
+import { FLEET_LOAD, type Fleet } from './economics.js';
 import { PREFILL_KERNEL_SHARE } from './engine-share.js';
 import { type LauncherName, launchAll, launchPools } from './launch/index.js';
 import type { Launch, LaunchPool } from './launch/launcher.js';
@@ -354,6 +354,7 @@ function assumptionsOf(scenario: Scenario, plan: PlanRequest, sample: LoadSample
     device.watts === undefined
       ? `the power of ${device.name} is not known`
       : `${device.watts} W for each accelerator, its rated power; hosts and cooling apart`,
+    `a fleet loads its instances to ${100 * FLEET_LOAD} % at most; a plan without a rate prices full ones`,
     'every rank and link at its nominal speed: overrides of the cluster are left out',
   ];
 }

@@ -5,7 +5,7 @@
  * result needs no refining. Knows nothing of where candidates come from or how they are shown.
  */
 import { overlaps } from '@epsim/engine';
-import { askedRate, type Economics, economicsOf } from './economics.js';
+import { askedRate, type Economics, economicsOf, instancesFor } from './economics.js';
 import { type Layout, layoutRanks } from './layout.js';
 import type { RankMemory } from './memory.js';
 import { longestTpotNs, type Miss, missesOf } from './objectives.js';
@@ -147,8 +147,8 @@ function bestPrefill(
   const limit = objectives.ttftNs ?? Number.POSITIVE_INFINITY;
   const ttft = (pool: PrefillPool) => pool.latencyNs + pools.transferNs(pool.layout);
   const perRank = (pool: PrefillPool) => pool.requestsPerSec / layoutRanks(pool.layout);
-  const ranksFor = ({ layout, requestsPerSec }: PrefillPool) =>
-    layoutRanks(layout) * Math.ceil((requests.ratePerSec ?? 0) / requestsPerSec);
+  const ranksFor = (pool: PrefillPool) =>
+    layoutRanks(pool.layout) * instancesFor(requests.ratePerSec ?? 0, pool);
   const order = (a: PrefillPool, b: PrefillPool): number => {
     const within = Number(ttft(a) > limit) - Number(ttft(b) > limit);
     if (within !== 0) return within;

@@ -76,41 +76,25 @@ function dealt(readyNs: Float64Array, instances: number): { order: Int32Array; r
   });
 }
 
-/** First come, first served, on the instance that is free first: whole prompts up to a chunk for each group. */
+/** Instances that only compute prompts, a chunk on every group at a time; returns when each prompt is done. */
 function prefillAll(
-  { arrivalNs, promptTokens, count }: RequestStream,
+  stream: RequestStream,
   times: ServiceTimes,
   instances: number,
   firstNs: Float64Array,
 ): Float64Array {
-  const free = new Float64Array(instances);
-  const room = times.chunkTokens * times.groups;
-  for (let next = 0; next < count; ) {
-    let instance = 0;
-    for (let i = 1; i < instances; i++) if (free[i] < free[instance]) instance = i;
-    const start = Math.max(free[instance], arrivalNs[next]);
-    let tokens = promptTokens[next];
-    let end = next + 1;
-    while (end < count && arrivalNs[end] <= start && tokens + promptTokens[end] <= room) {
-      tokens += promptTokens[end++];
+  for (const { order } of dealt(stream.arrivalNs, instances)) {
+    const desk = promptDesk(stream, times, order);
+    let now = 0;
+    while (desk.waiting()) {
+      now = Math.max(now, desk.nextArrivalNs());
+      const finished: number[] = [];
+      const tokens = desk.step(now, Number.POSITIVE_INFINITY, finished);
+      for (const id of finished) firstNs[id] = now + times.chunkNs(tokens);
+      now += times.nextChunkNs(tokens);
     }
-    // A prompt runs on one group; several are spread over the groups, the longest sets the pace.
-    const longest = longestPrompt(promptTokens, next, end);
-    const perGroup = Math.max(longest, tokens / times.groups);
-    const chunks = Math.ceil(perGroup / times.chunkTokens);
-    const each = perGroup / chunks;
-    free[instance] = start + chunks * times.nextChunkNs(each);
-    const done = start + (chunks - 1) * times.nextChunkNs(each) + times.chunkNs(each);
-    firstNs.fill(done, next, end);
-    next = end;
   }
   return firstNs.slice();
-}
-
-function longestPrompt(promptTokens: Int32Array, from: number, to: number): number {
-  let longest = 0;
-  for (let i = from; i < to; i++) if (promptTokens[i] > longest) longest = promptTokens[i];
-  return longest;
 }
 
 /** Requests by the step after which they leave. */

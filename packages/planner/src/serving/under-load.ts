@@ -3,7 +3,7 @@
  * fleet that holds an objective on a quantile.
  * One idea: start from the fleet that the mean rate needs and add the kind of instance whose objective is missed.
  */
-import type { Fleet } from '../economics.js';
+import { type Fleet, instancesFor } from '../economics.js';
 import { layoutRanks } from '../layout.js';
 import { longestTpotNs } from '../objectives.js';
 import type { Evaluated, Search } from '../search.js';
@@ -47,7 +47,7 @@ export function underLoad(one: Evaluated, on: Search): UnderLoad {
   const stream = requestStream({ ...requests, seed: step.scenario.seed, count: REQUESTS, ratePerSec });
   const least = {
     decode: economics.fleet?.decodeInstances ?? 1,
-    prefill: prefill === null ? 0 : Math.ceil(ratePerSec / prefill.requestsPerSec),
+    prefill: prefill === null ? 0 : instancesFor(ratePerSec, prefill),
   };
   const times = timesOf(one, on);
   const at = (decodeInstances: number, prefillInstances: number) =>
