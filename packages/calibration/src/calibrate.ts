@@ -98,7 +98,7 @@ export function leaveGroupOut(
 }
 
 /** Errors with the coarsest kind of groups left out in which the experiments differ; null when they never do. */
-export function leaveDegreeOut(experiments: readonly Experiment[], options: FitOptions): LeftOut | null {
+function leaveDegreeOut(experiments: readonly Experiment[], options: FitOptions): LeftOut | null {
   const kind = groupingOf(experiments);
   return kind < 0 ? null : leaveGroupOut(experiments, kind, options);
 }

@@ -20,7 +20,7 @@ export interface CsvTable {
 }
 
 /** Cells of one line; double quotes hold commas, and two of them are one. */
-export function splitCsvLine(line: string): string[] {
+function splitCsvLine(line: string): string[] {
   const cells: string[] = [];
   let cell = '';
   let quoted = false;

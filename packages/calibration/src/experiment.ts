@@ -50,27 +50,6 @@ export interface TableReading {
   readonly skipped: readonly SkippedValues[];
 }
 
-/** Collects experiments and counts what was skipped and why. */
-export class ReadingBuilder {
-  readonly experiments: Experiment[] = [];
-  readonly #skipped = new Map<string, number>();
-
-  add(line: number, model: RowModel): void {
-    this.experiments.push({ ...model, line });
-  }
-
-  skip(reason: string, values = 1): void {
-    if (values > 0) this.#skipped.set(reason, (this.#skipped.get(reason) ?? 0) + values);
-  }
-
-  done(): TableReading {
-    return {
-      experiments: this.experiments,
-      skipped: [...this.#skipped].map(([reason, values]) => ({ reason, values })),
-    };
-  }
-}
-
 /** Values of a record in the order of a model's parameters; what the record lacks starts where a fit would. */
 export function valuesFor(model: TimeModel, record: Readonly<Record<string, number>>): number[] {
   return model.parameters.map((parameter) => record[parameter.name] ?? parameter.start);

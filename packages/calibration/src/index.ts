@@ -5,7 +5,6 @@ export { type FitOptions, fitParameters } from './fit.js';
 export { foreignReaders } from './foreign/registry.js';
 export { type BenchmarkShape, balancedLoads, loadsOf, powerLawLoads } from './loads.js';
 export { type MeasurementFile, type Measurements, measurementsIn } from './measurements.js';
-export { expertModel, groupedModel } from './models/expert-models.js';
 export {
   collectiveModel,
   type Exchange,
@@ -13,10 +12,7 @@ export {
   type LinkParameters,
   linkMaker,
   lowLatencyModel,
-  oneSidedModel,
-  throughputModel,
 } from './models/link-model.js';
-export { rooflineModel } from './models/roofline-model.js';
 export { distinctGroups } from './occupancy.js';
 export { deviceProfileFrom } from './profiles/device-profile-from.js';
 export { type ExchangeCase, type ExchangeKernel, type LinkCosts, linkCosts } from './profiles/link-costs.js';

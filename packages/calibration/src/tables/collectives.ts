@@ -2,11 +2,11 @@
  * NCCL collectives inside one scale-up domain, by bytes of the whole buffer of a rank.
  * Bus bytes are those of nccl-tests: what must leave a rank at the least.
  */
-import { type CsvRow, type CsvTable, numbersIn } from '../csv.js';
-import { ReadingBuilder, type RowModel, type TableReading } from '../experiment.js';
+import { type CsvRow, numbersIn } from '../csv.js';
+import type { RowModel } from '../experiment.js';
 import { collectiveModel, exchangeNs, linkMaker } from '../models/link-model.js';
 import { type SystemFigures, systemFigures } from '../systems.js';
-import type { TableReader } from './reader.js';
+import { type Measured, noFigures, readRows, type TableReader } from './reader.js';
 
 const linkOf = linkMaker(collectiveModel);
 
@@ -19,7 +19,7 @@ const operations: Readonly<Record<string, { name: string; passes: number }>> = {
 };
 
 /** One collective over `ranks` of a domain; null for an operation that is not known. */
-export function collectiveExperiment(
+function collectiveExperiment(
   operation: string,
   ranks: number,
   bytes: number,
@@ -44,9 +44,9 @@ export function collectiveExperiment(
   };
 }
 
-function experimentOf(row: CsvRow): RowModel | string {
+function experimentOf(row: CsvRow): Measured {
   const figures = systemFigures(row.cells.system ?? '');
-  if (figures === null) return `no figures for system ${row.cells.system}`;
+  if (figures === null) return noFigures(row.cells.system);
   const sizes = numbersIn(row, ['num_gpus', 'bytes', 'latency_us']);
   if (sizes === null || !(sizes.latency_us > 0)) return 'a number is missing';
   const operation = row.cells.op ?? '';
@@ -56,19 +56,8 @@ function experimentOf(row: CsvRow): RowModel | string {
   );
 }
 
-function read(table: CsvTable): TableReading {
-  const building = new ReadingBuilder();
-  building.skip('wrong number of cells', table.broken.length);
-  for (const row of table.rows) {
-    const experiment = experimentOf(row);
-    if (typeof experiment === 'string') building.skip(experiment);
-    else building.add(row.line, experiment);
-  }
-  return building.done();
-}
-
 export const collectives: TableReader = {
   summary: 'NCCL collectives inside one scale-up domain',
   columns: ['system', 'op', 'num_gpus', 'bytes', 'latency_us'],
-  read,
+  read: (table) => readRows(table, 1, (row) => [experimentOf(row)]),
 };

@@ -3,12 +3,11 @@
  * low-latency kernels as time. Conditions: hidden 7168, top-8, FP8 out, BF16 back; 4096 tokens a rank and the
  * best four nodes for the normal kernels, 128 tokens for the low-latency ones.
  */
-import { type CsvRow, type CsvTable, numberIn } from '../csv.js';
-import { ReadingBuilder, type RowModel, type TableReading } from '../experiment.js';
+import { type CsvRow, numberIn } from '../csv.js';
 import type { SystemFigures } from '../systems.js';
 import { lowLatencyExperiment } from './low-latency.js';
 import { normalBandwidthExperiment } from './normal.js';
-import { systemOf, type TableReader } from './reader.js';
+import { type Measured, noFigures, readRows, systemOf, type TableReader } from './reader.js';
 
 const SYSTEM = 'h800';
 const HIDDEN = 7168;
@@ -17,7 +16,7 @@ const EXPERTS = 256;
 const NORMAL_TOKENS = 4096;
 const LOW_LATENCY_TOKENS = 128;
 
-function experimentOf(row: CsvRow, phase: 'dispatch' | 'combine', figures: SystemFigures): RowModel | string {
+function experimentOf(row: CsvRow, phase: 'dispatch' | 'combine', figures: SystemFigures): Measured {
   const ep = numberIn(row, `${phase}_ep`);
   if (ep === null) return 'no degree';
   if (row.cells.kernel === 'low_latency') {
@@ -33,26 +32,13 @@ function experimentOf(row: CsvRow, phase: 'dispatch' | 'combine', figures: Syste
   return normalBandwidthExperiment(one, phase, figures, 1e9 * measured);
 }
 
-function read(table: CsvTable, fileName: string): TableReading {
-  const building = new ReadingBuilder();
-  building.skip('wrong number of cells', 2 * table.broken.length);
-  for (const row of table.rows) {
-    const figures = systemOf(row, fileName, SYSTEM);
-    if (figures === null) {
-      building.skip(`no figures for system ${row.cells.system}`, 2);
-      continue;
-    }
-    for (const phase of ['dispatch', 'combine'] as const) {
-      const experiment = experimentOf(row, phase, figures);
-      if (typeof experiment === 'string') building.skip(experiment);
-      else building.add(row.line, experiment);
-    }
-  }
-  return building.done();
-}
-
 export const deepEpReadme: TableReader = {
   summary: 'normal and low-latency kernels of DeepEP on H800, as its pages state them',
   columns: ['kernel', 'dispatch_ep', 'dispatch_gbps', 'combine_ep', 'combine_gbps'],
-  read,
+  read: (table, fileName) =>
+    readRows(table, 2, (row) => {
+      const figures = systemOf(row, fileName, SYSTEM);
+      if (figures === null) return noFigures(row.cells.system);
+      return [experimentOf(row, 'dispatch', figures), experimentOf(row, 'combine', figures)];
+    }),
 };

@@ -2,63 +2,48 @@
  * Grouped FP8 products of the experts of one rank, up (gate and up fused) and down apart, balanced loads.
  */
 import { type ExpertSizes, kernelTemplates } from '@epsim/model';
-import { type CsvTable, numberIn, numbersIn } from '../csv.js';
-import { ReadingBuilder, type TableReading } from '../experiment.js';
+import { type CsvRow, numberIn, numbersIn } from '../csv.js';
 import { groupedModel, kernelMaker, meanExpertNs } from '../models/expert-models.js';
-import { systemOf, type TableReader } from './reader.js';
+import { type Measured, noFigures, readRows, systemOf, type TableReader } from './reader.js';
 
 const SYSTEM = 'h800';
 
 const kernelOf = kernelMaker(kernelTemplates['deepgemm-fp8'], groupedModel);
 
 /** One product [rows x k] by [k x n] with FP8 weights and a 4-byte scale per 128 x 128. */
-export function productSizes(n: number, k: number): ExpertSizes {
+function productSizes(n: number, k: number): ExpertSizes {
   return { weightBytes: n * k * (1 + 4 / 16_384), flopsPerRow: 2 * n * k, rowElements: 0 };
 }
 
-function read(table: CsvTable, fileName: string): TableReading {
-  const building = new ReadingBuilder();
-  building.skip('wrong number of cells', table.broken.length);
-  for (const row of table.rows) {
-    const figures = systemOf(row, fileName, SYSTEM);
-    if (figures === null) {
-      building.skip(`no figures for system ${row.cells.system}`, 2);
-      continue;
-    }
-    const shape = numbersIn(row, ['local_experts', 'tokens_per_expert', 'hidden', 'inter']);
-    if (shape === null) {
-      building.skip('a number is missing', 2);
-      continue;
-    }
-    const load = {
-      tokensPerSlot: Int32Array.of(shape.tokens_per_expert),
-      slotsPerEntry: Int32Array.of(shape.local_experts),
+function experimentsOf(row: CsvRow, fileName: string): Measured[] | string {
+  const figures = systemOf(row, fileName, SYSTEM);
+  if (figures === null) return noFigures(row.cells.system);
+  const shape = numbersIn(row, ['local_experts', 'tokens_per_expert', 'hidden', 'inter']);
+  if (shape === null) return 'a number is missing';
+  const load = {
+    tokensPerSlot: Int32Array.of(shape.tokens_per_expert),
+    slotsPerEntry: Int32Array.of(shape.local_experts),
+  };
+  const products = {
+    up: productSizes(2 * shape.inter, shape.hidden),
+    down: productSizes(shape.hidden, shape.inter),
+  };
+  return (['up', 'down'] as const).map((product) => {
+    const measuredUs = numberIn(row, `${product}_us`);
+    if (measuredUs === null) return 'no measured time';
+    return {
+      profile: `${figures.system}/deepgemm-fp8`,
+      model: groupedModel,
+      groups: [`ep ${row.cells.ep}`],
+      label: `${row.cells.phase} ep ${row.cells.ep} rows ${shape.tokens_per_expert} ${product}`,
+      measured: 1000 * measuredUs,
+      predict: (values) => meanExpertNs([load], products[product], figures.device, kernelOf(values)),
     };
-    const products = {
-      up: productSizes(2 * shape.inter, shape.hidden),
-      down: productSizes(shape.hidden, shape.inter),
-    };
-    for (const product of ['up', 'down'] as const) {
-      const measuredUs = numberIn(row, `${product}_us`);
-      if (measuredUs === null) {
-        building.skip('no measured time');
-        continue;
-      }
-      building.add(row.line, {
-        profile: `${figures.system}/deepgemm-fp8`,
-        model: groupedModel,
-        groups: [`ep ${row.cells.ep}`],
-        label: `${row.cells.phase} ep ${row.cells.ep} rows ${shape.tokens_per_expert} ${product}`,
-        measured: 1000 * measuredUs,
-        predict: (values) => meanExpertNs([load], products[product], figures.device, kernelOf(values)),
-      });
-    }
-  }
-  return building.done();
+  });
 }
 
 export const groupedGemm: TableReader = {
   summary: 'grouped FP8 products of DeepSeek-V3 experts on H800',
   columns: ['local_experts', 'tokens_per_expert', 'hidden', 'inter', 'up_us', 'down_us'],
-  read,
+  read: (table, fileName) => readRows(table, 2, (row) => experimentsOf(row, fileName)),
 };

@@ -4,12 +4,11 @@
  */
 import { type ExpertKernel, type ExpertLoad, type ExpertSizes, expertSizes } from '@epsim/model';
 import { type MoeShape, modelPresets, type Precision, precisions } from '@epsim/spec';
-import { type CsvRow, type CsvTable, numberIn, numbersIn } from '../csv.js';
-import { ReadingBuilder, type TableReading } from '../experiment.js';
+import { type CsvRow, numberIn, numbersIn } from '../csv.js';
 import { loadsOf } from '../loads.js';
 import { expertModel, histogramOf, kernelMaker, meanExpertNs } from '../models/expert-models.js';
 import { type KernelFamily, kernelFamilies } from '../profiles/kernel-families.js';
-import { systemOf, type TableReader } from './reader.js';
+import { type Measured, noFigures, readRows, systemOf, type TableReader } from './reader.js';
 
 /** Draws of a random load that a prediction averages over. */
 const DRAWS = 2;
@@ -84,42 +83,30 @@ function inputsOf(row: CsvRow, cache: LoadCache): RowInputs | string {
   return { family, sizes, loads, kernelOf: makers.get(family.name) as RowInputs['kernelOf'] };
 }
 
-function read(table: CsvTable, fileName: string): TableReading {
-  const building = new ReadingBuilder();
-  building.skip('wrong number of cells', table.broken.length);
-  const cache: LoadCache = new Map();
-  for (const row of table.rows) {
-    const figures = systemOf(row, fileName, '');
-    const measuredUs = numberIn(row, 'latency_us');
-    if (figures === null) {
-      building.skip(`no figures for system ${row.cells.system ?? fileName}`);
-      continue;
-    }
-    if (measuredUs === null || measuredUs <= 0) {
-      building.skip('no measured time');
-      continue;
-    }
-    const inputs = inputsOf(row, cache);
-    if (typeof inputs === 'string') {
-      building.skip(inputs);
-      continue;
-    }
-    const { family, sizes, loads, kernelOf } = inputs;
-    const { moe_ep, moe_tp, num_tokens, distribution } = row.cells;
-    building.add(row.line, {
-      profile: `${figures.system}/${family.name}`,
-      model: expertModel,
-      groups: [`ep ${moe_ep}`, `tp ${moe_tp}`, `tokens ${num_tokens}`],
-      label: `${family.name} tp ${moe_tp} ep ${moe_ep} ${distribution} tokens ${num_tokens}`,
-      measured: 1000 * measuredUs,
-      predict: (values) => meanExpertNs(loads, sizes, figures.device, kernelOf(values)),
-    });
-  }
-  return building.done();
+function experimentOf(row: CsvRow, fileName: string, cache: LoadCache): Measured {
+  const figures = systemOf(row, fileName, '');
+  if (figures === null) return noFigures(row.cells.system ?? fileName);
+  const measuredUs = numberIn(row, 'latency_us');
+  if (measuredUs === null || measuredUs <= 0) return 'no measured time';
+  const inputs = inputsOf(row, cache);
+  if (typeof inputs === 'string') return inputs;
+  const { family, sizes, loads, kernelOf } = inputs;
+  const { moe_ep, moe_tp, num_tokens, distribution } = row.cells;
+  return {
+    profile: `${figures.system}/${family.name}`,
+    model: expertModel,
+    groups: [`ep ${moe_ep}`, `tp ${moe_tp}`, `tokens ${num_tokens}`],
+    label: `${family.name} tp ${moe_tp} ep ${moe_ep} ${distribution} tokens ${num_tokens}`,
+    measured: 1000 * measuredUs,
+    predict: (values) => meanExpertNs(loads, sizes, figures.device, kernelOf(values)),
+  };
 }
 
 export const k3Experts: TableReader = {
   summary: 'expert kernels of one rank at the shape of Kimi K3, or at the shape that columns state',
   columns: ['kernel', 'dtype', 'moe_tp', 'moe_ep', 'distribution', 'num_tokens', 'latency_us'],
-  read,
+  read(table, fileName) {
+    const cache: LoadCache = new Map();
+    return readRows(table, 1, (row) => [experimentOf(row, fileName, cache)]);
+  },
 };

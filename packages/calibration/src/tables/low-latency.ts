@@ -2,11 +2,11 @@
  * DeepEP's low-latency kernels: every (token, expert) copy is a message of its own, FP8 out and BF16 back.
  * Payload formulas are those of the kernels; half of the rows count nothing but start and flags.
  */
-import { type CsvRow, type CsvTable, numberIn, numbersIn } from '../csv.js';
-import { ReadingBuilder, type RowModel, type TableReading } from '../experiment.js';
+import { type CsvRow, numberIn, numbersIn } from '../csv.js';
+import type { RowModel } from '../experiment.js';
 import { exchangeNs, linkMaker, lowLatencyModel } from '../models/link-model.js';
 import { type SystemFigures, systemFigures } from '../systems.js';
-import type { TableReader } from './reader.js';
+import { type Measured, noFigures, readRows, type TableReader } from './reader.js';
 
 const linkOf = linkMaker(lowLatencyModel);
 
@@ -74,30 +74,20 @@ function caseOf(row: CsvRow, figures: SystemFigures): LowLatencyCase | null {
   };
 }
 
-function read(table: CsvTable): TableReading {
-  const building = new ReadingBuilder();
-  building.skip('wrong number of cells', 2 * table.broken.length);
-  for (const row of table.rows) {
-    const figures = systemFigures(row.cells.system ?? '');
-    const one = figures === null ? null : caseOf(row, figures);
-    if (figures === null || one === null) {
-      building.skip(
-        figures === null ? `no figures for system ${row.cells.system}` : 'a number is missing',
-        2,
-      );
-      continue;
-    }
-    for (const phase of ['dispatch', 'combine'] as const) {
-      const measuredUs = numberIn(row, `${phase}_us`);
-      if (measuredUs === null) building.skip('no measured time');
-      else building.add(row.line, lowLatencyExperiment(one, phase, figures, 1000 * measuredUs));
-    }
-  }
-  return building.done();
+function experimentsOf(row: CsvRow): Measured[] | string {
+  const figures = systemFigures(row.cells.system ?? '');
+  if (figures === null) return noFigures(row.cells.system);
+  const one = caseOf(row, figures);
+  if (one === null) return 'a number is missing';
+  return (['dispatch', 'combine'] as const).map((phase) => {
+    const measuredUs = numberIn(row, `${phase}_us`);
+    if (measuredUs === null) return 'no measured time';
+    return lowLatencyExperiment(one, phase, figures, 1000 * measuredUs);
+  });
 }
 
 export const lowLatency: TableReader = {
   summary: 'DeepEP low-latency kernels',
   columns: ['system', 'hidden', 'tokens_per_rank', 'topk', 'experts', 'dispatch_us', 'combine_us'],
-  read,
+  read: (table) => readRows(table, 2, experimentsOf),
 };

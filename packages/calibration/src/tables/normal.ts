@@ -2,13 +2,13 @@
  * DeepEP's normal kernels: a row goes once per node over the network and is forwarded once per rank over the
  * scale-up links, FP8 out and BF16 back. Choices are uniform over the experts of the best four nodes.
  */
-import { type CsvTable, numberIn, numbersIn } from '../csv.js';
-import { ReadingBuilder, type RowModel, type TableReading } from '../experiment.js';
+import { type CsvRow, numberIn, numbersIn } from '../csv.js';
+import type { RowModel } from '../experiment.js';
 import { type Exchange, exchangeNs, linkMaker, throughputModel } from '../models/link-model.js';
 import { distinctGroups } from '../occupancy.js';
 import type { SystemFigures } from '../systems.js';
 import { copyBytes, type LowLatencyCase, nodeRanks } from './low-latency.js';
-import { systemOf, type TableReader } from './reader.js';
+import { type Measured, noFigures, readRows, systemOf, type TableReader } from './reader.js';
 
 const TOP_NODES = 4;
 const linkOf = linkMaker(throughputModel);
@@ -60,41 +60,28 @@ export function normalBandwidthExperiment(
   };
 }
 
-function read(table: CsvTable, fileName: string): TableReading {
-  const building = new ReadingBuilder();
-  building.skip('wrong number of cells', 2 * table.broken.length);
-  for (const row of table.rows) {
-    const figures = systemOf(row, fileName, '');
-    const sizes = numbersIn(row, ['hidden', 'tokens_per_rank', 'topk', 'experts', 'node_num']);
-    if (figures === null || sizes === null) {
-      building.skip(
-        figures === null ? `no figures for system ${row.cells.system}` : 'a number is missing',
-        2,
-      );
-      continue;
-    }
-    const one: LowLatencyCase = {
-      ep: numberIn(row, 'ep') ?? sizes.node_num * nodeRanks(figures),
-      hidden: sizes.hidden,
-      tokensPerRank: sizes.tokens_per_rank,
-      topK: sizes.topk,
-      experts: sizes.experts,
+function experimentsOf(row: CsvRow, fileName: string): Measured[] | string {
+  const figures = systemOf(row, fileName, '');
+  if (figures === null) return noFigures(row.cells.system);
+  const sizes = numbersIn(row, ['hidden', 'tokens_per_rank', 'topk', 'experts', 'node_num']);
+  if (sizes === null) return 'a number is missing';
+  const one: LowLatencyCase = {
+    ep: numberIn(row, 'ep') ?? sizes.node_num * nodeRanks(figures),
+    hidden: sizes.hidden,
+    tokensPerRank: sizes.tokens_per_rank,
+    topK: sizes.topk,
+    experts: sizes.experts,
+  };
+  return (['dispatch', 'combine'] as const).map((phase) => {
+    const measuredUs = numberIn(row, `${phase}_transmit_us`);
+    if (measuredUs === null) return 'no measured time';
+    const { exchange } = normalExchange(one, phase, figures);
+    return {
+      ...named(one, phase, figures),
+      measured: 1000 * measuredUs,
+      predict: (values) => exchangeNs(exchange, figures, linkOf(values)),
     };
-    for (const phase of ['dispatch', 'combine'] as const) {
-      const measuredUs = numberIn(row, `${phase}_transmit_us`);
-      if (measuredUs === null) {
-        building.skip('no measured time');
-        continue;
-      }
-      const { exchange } = normalExchange(one, phase, figures);
-      building.add(row.line, {
-        ...named(one, phase, figures),
-        measured: 1000 * measuredUs,
-        predict: (values) => exchangeNs(exchange, figures, linkOf(values)),
-      });
-    }
-  }
-  return building.done();
+  });
 }
 
 export const normalKernels: TableReader = {
@@ -108,5 +95,5 @@ export const normalKernels: TableReader = {
     'dispatch_transmit_us',
     'combine_transmit_us',
   ],
-  read,
+  read: (table, fileName) => readRows(table, 2, (row) => experimentsOf(row, fileName)),
 };
