@@ -1,0 +1,87 @@
+import { decodeTask, encodeTask, PhaseWorker } from '@epsim/cluster';
+import type { LayerWork, ShardTask } from '@epsim/engine';
+import fc from 'fast-check';
+import { Packr, Unpackr } from 'msgpackr';
+import { expect, test } from 'vitest';
+import { planOf, sessionOf } from '../support/carried.js';
+
+const shape = { rankCount: 4, expertCount: 8, topK: 2, tokensPerRank: 5, seed: 3 };
+
+/** The tasks that a session would send out. */
+async function tasks(): Promise<ShardTask[]> {
+  let seen: LayerWork | null = null;
+  const pool = {
+    carryLayer: async (work: LayerWork) => {
+      seen = work;
+      throw new Error('seen');
+    },
+    close: async () => {},
+  };
+  await sessionOf({ shape, shardCount: 2, pool })
+    .carry(planOf({ shape }), 1, 0)
+    .catch(() => {});
+  const work = seen as unknown as LayerWork;
+  return work.parts.map((part, shard) => ({ part, step: 1, layer: 0, memoryBytes: work.mostBytes[shard] }));
+}
+
+test('a task comes back as it went', async () => {
+  for (const task of await tasks()) expect(decodeTask(encodeTask(task))).toEqual(task);
+});
+
+test('a task with any number or array replaced is a task in range, or refused', async () => {
+  const [task] = await tasks();
+  const bytes = encodeTask(task);
+  const packr = new Packr({ useRecords: false, moreTypes: true });
+  const unpackr = new Unpackr({ useRecords: false, moreTypes: true });
+  const keys = ['sendOffsets', 'sendTokens', 'recvOffsets', 'groupOffsets', 'groupRows', 'groupWeights'];
+  let refused = 0;
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...keys),
+      fc.nat(1),
+      fc.nat(100),
+      fc.integer({ min: -5, max: 2 ** 31 - 1 }),
+      (key, rank, at, value) => {
+        const raw = unpackr.unpack(bytes);
+        const array = raw.plans[rank][key];
+        array[at % array.length] = value;
+        try {
+          const { part } = decodeTask(packr.pack(raw));
+          for (const plan of part.plans) {
+            const arrived = plan.recvOffsets[shape.rankCount];
+            expect(plan.groupRows.every((row) => row >= 0 && row < arrived)).toBe(true);
+            expect(plan.sendTokens.every((token) => token >= 0 && token < plan.tokenCount)).toBe(true);
+          }
+        } catch (thrown) {
+          if (!(thrown instanceof RangeError)) throw thrown;
+          refused++;
+        }
+      },
+    ),
+    { numRuns: 500 },
+  );
+  expect(refused).toBeGreaterThan(100);
+});
+
+test('bytes that are no task are refused', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+      expect(() => decodeTask(bytes)).toThrow(RangeError);
+    }),
+  );
+  expect(() => decodeTask(new Packr().pack({ step: 1 }))).toThrow(/a task that is none/);
+});
+
+test('a job that is no job, or of another version, is refused before anything is read', async () => {
+  const worker = new PhaseWorker({ version: '1', threads: 1, phaseMs: 1000 });
+  const nothing = null as never;
+  expect(await worker.handle({ code: 'rm -rf' }, nothing)).toMatchObject({ outcome: 'refused' });
+  const job = {
+    ...{ version: '2', run: 'r', token: 'r.0', shard: 0, phase: 'dispatch', bounds: [0, 1], inputs: [] },
+    ...{ task: { channel: 'c', frames: 1 }, expireMs: 1000, patienceMs: 1000 },
+  };
+  expect(await worker.handle(job, nothing)).toMatchObject({
+    outcome: 'refused',
+    reason: /versions do not mix/,
+  });
+});
