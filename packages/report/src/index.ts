@@ -16,8 +16,11 @@ export {
   positionAt,
   stepped,
 } from './journey/page/timeline.js';
+export type * from './journey/scale.js';
+export { contextMarkdown, ledgerMarkdown, mechanismsMarkdown, scaleCharts } from './journey/scale.js';
 export { terminalJourney } from './journey/terminal.js';
 export type * from './journey/trace.js';
+export { trainingCharts } from './journey/training-charts.js';
 export { type KeyFigure, keyFigures } from './key-figures.js';
 export { chartConfig } from './page/chart-config.js';
 export { formatValue, type Unit } from './page/format.js';

@@ -2,24 +2,41 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createShardHandler } from '@epsim/engine';
-import { type JourneyTrace, journeyHtml, terminalJourney } from '@epsim/report';
+import {
+  contextMarkdown,
+  drawCharts,
+  type JourneyTrace,
+  journeyHtml,
+  ledgerMarkdown,
+  mechanismsMarkdown,
+  scaleCharts,
+  type TrainingPart,
+  terminalJourney,
+  trainingCharts,
+} from '@epsim/report';
 import { type ModelShape, modelPresets } from '@epsim/spec';
 import { inlineShards, threadShards } from '@epsim/transport';
 import { shardEntry } from '@epsim/workers';
 import { type Command, Option } from 'commander';
 import { UsageError } from '../failure.js';
 import { journeyRefusal } from '../journey/miniature.js';
+import { fullScale } from '../journey/scale.js';
 import { journey } from '../journey/trace.js';
+import { trainForms, trainingSteps } from '../journey/training.js';
 import { loadScenario } from '../scenario-file.js';
-import { terminal } from '../terminal.js';
+import { type Terminal, terminal } from '../terminal.js';
 import { version } from '../version.js';
-import { integer, type OutputOptions, withOutput, withSet } from './common.js';
+import { integer, interruptSignal, type OutputOptions, withOutput, withSet } from './common.js';
 
 interface JourneyOptions extends OutputOptions {
   readonly out?: string;
   readonly set: readonly string[];
   readonly seed?: number;
   readonly text: string;
+  readonly train?: boolean;
+  readonly scale?: boolean;
+  readonly steps: number;
+  readonly sequences: number;
   readonly token?: number;
   readonly transport: 'inline' | 'thread';
   readonly workers: number;
@@ -47,6 +64,10 @@ export function journeyCommand(program: Command): void {
     .option('--text <words>', 'text after the picture', 'the moon is bright now\na comet is ')
     .option('--token <n>', 'position in the stream to follow, picture first (default: the last)', integer(0))
     .option('--seed <n>', "another seed than the scenario's, or 7", integer(0))
+    .option('--scale', 'Kimi K3 at full size instead: mechanisms, context, Kimi K2 beside it; nothing is run')
+    .option('--train', 'train the miniature for a few steps too, in three forms (minutes), with charts')
+    .option('--steps <n>', 'steps of each training run', integer(2), 12)
+    .option('--sequences <n>', 'sequences of 64 tokens in each step', integer(1), 4)
     .addOption(
       new Option('--transport <kind>', 'how rows are carried')
         .choices(['inline', 'thread'])
@@ -59,11 +80,13 @@ export function journeyCommand(program: Command): void {
 
 async function run(path: string | undefined, options: JourneyOptions): Promise<void> {
   const term = terminal(options.quiet === true);
+  if (options.scale) return showScale(path, options, term);
   const { shape, seed, rankCount } = settings(path, options);
   const refusal = journeyRefusal(shape);
   if (refusal !== null) {
     throw new UsageError(`${path ?? 'journey'}: model: ${shape.name}: ${refusal}; use kimi-k3-mini`);
   }
+  const training = options.train ? await train(shape, seed, options, term) : null;
   const inline = options.transport === 'inline';
   const trace = await travel({
     shape,
@@ -75,7 +98,7 @@ async function run(path: string | undefined, options: JourneyOptions): Promise<v
     pool: inline
       ? inlineShards(createShardHandler())
       : threadShards({ entry: shardEntry, workers: options.workers, timeoutMs: PHASE_TIMEOUT_MS }),
-    training: null,
+    training,
     version,
     note: term.note,
   });
@@ -83,6 +106,7 @@ async function run(path: string | undefined, options: JourneyOptions): Promise<v
     mkdirSync(options.out, { recursive: true });
     writeFileSync(join(options.out, 'journey.json'), `${JSON.stringify(trace)}\n`);
     writeFileSync(join(options.out, 'journey.html'), journeyHtml(trace));
+    if (training !== null) await drawCharts(trainingCharts, training, options.out);
   }
   term.answer(options.json ? JSON.stringify(trace, null, 2) : terminalJourney(trace, options.out ?? null));
 }
@@ -98,6 +122,36 @@ function settings(
   const set = [...options.set, ...(options.seed === undefined ? [] : [`seed=${options.seed}`])];
   const { model, seed, cluster } = loadScenario(path, set);
   return { shape: model, seed, rankCount: cluster.rankCount };
+}
+
+/** Tables of Kimi K3 at full size as Markdown, and their charts with --out. */
+async function showScale(path: string | undefined, options: JourneyOptions, term: Terminal): Promise<void> {
+  if (path !== undefined) throw new UsageError(`${path}: --scale takes no scenario: it runs nothing`);
+  const scale = fullScale();
+  if (options.out !== undefined) {
+    mkdirSync(options.out, { recursive: true });
+    writeFileSync(join(options.out, 'scale.json'), `${JSON.stringify(scale, null, 2)}\n`);
+    await drawCharts(scaleCharts, scale, options.out);
+  }
+  const tables = [mechanismsMarkdown(scale), contextMarkdown(scale), ledgerMarkdown(scale)];
+  term.answer(options.json ? JSON.stringify(scale, null, 2) : tables.join('\n\n'));
+}
+
+async function train(
+  shape: ModelShape,
+  seed: number,
+  { steps, sequences }: JourneyOptions,
+  term: Terminal,
+): Promise<TrainingPart> {
+  const { signal, release } = interruptSignal(term.note);
+  const progress = term.progress(trainingSteps(steps), 'steps');
+  let done = 0;
+  try {
+    return await trainForms(shape, seed, steps, sequences, signal, (run) => progress.advance(++done, run));
+  } finally {
+    progress.stop();
+    release();
+  }
 }
 
 /** The journey, with what the user got wrong as one line. */

@@ -196,7 +196,10 @@ export async function journey(request: JourneyRequest): Promise<JourneyTrace> {
       miniature: `${shape.name}, untrained weights of seed ${seed}: one pass over ${stream.labels.length} rows, expert layers carried between ${request.rankCount} ranks in FP32.`,
       calibration: `${shape.name}, the same weights: router scores of ${calibration.tokens} tokens of a text made here, frozen while the bias is moved.`,
       gradient: `${shape.name}, the same weights: the gradient of the loss on ${GRADIENT_TOKENS} tokens of that text.`,
-      training: request.training === null ? null : `${shape.name} trained here from seed ${seed}.`,
+      training:
+        request.training === null
+          ? null
+          : `${shape.name} trained here from seed ${seed}, ${request.training.runs[0].loss.length} steps of ${request.training.tokensPerStep} tokens in each run.`,
       fullSizePlan: full.words,
       fullSizeShape: 'Kimi K3 at full size, computed from the sizes in its published configuration.',
     },

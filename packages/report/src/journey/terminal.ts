@@ -2,6 +2,15 @@
 import { formatValue } from '../page/format.js';
 import type { JourneyTrace } from './trace.js';
 
+/** Loss and balance of each short run, first and last step; nothing when none was made. */
+function trainingLines({ training }: JourneyTrace): string[] {
+  return (training?.runs ?? []).map(({ name, loss, maxVio }, i) => {
+    const change = (values: readonly number[]) =>
+      `${values[0].toFixed(2)} to ${values[values.length - 1].toFixed(2)}`;
+    return `${i === 0 ? 'short run ' : '          '} ${name}: loss ${change(loss)}, MaxVio ${change(maxVio)}`;
+  });
+}
+
 /** Lines of text; every figure says whose it is. */
 export function terminalJourney(trace: JourneyTrace, dir: string | null): string {
   const { stream, kda, mla, depth, width, balance, muon, nextToken, fullSize, fullSizeWidth } = trace;
@@ -21,6 +30,7 @@ export function terminalJourney(trace: JourneyTrace, dir: string | null): string
     `width      layer ${width.layer}: experts ${chosen}; ${formatValue(width.batchBytes, 'bytes')} for ${width.batchTokens} tokens, out and back`,
     `balance    layer ${balance.layer}: MaxVio ${balance.rounds[0].maxVio.toFixed(2)} without bias, ${last.maxVio.toFixed(2)} after ${balance.rounds.length - 1} rounds of quantile balancing`,
     `training   orthogonality error ${muon.steps[5].perHead.toFixed(2)} per head, ${muon.steps[5].whole.toFixed(2)} on the whole slice`,
+    ...trainingLines(trace),
     `next token ${top.join(', ')}; drawn: ${JSON.stringify(nextToken.sampled)}`,
     '',
     `Kimi K3 at full size, for scale: ${fullSize.layers} layers, ${fullSizeWidth.biased.length} experts, ${fullSizeWidth.topK} chosen; ${formatValue(fullSize.kdaStateBytes, 'bytes')} of state a sequence, ${formatValue(fullSize.cacheBytesPerToken, 'bytes')} of cache a token`,

@@ -181,9 +181,12 @@ export interface NextTokenPart {
 
 export interface TrainingPart {
   readonly source: SourceName;
+  readonly model: string;
+  readonly seed: number;
   readonly tokensPerStep: number;
   readonly runs: readonly {
     readonly name: string;
+    /** Mean loss of each step's batch before the step, nats a token; and MaxVio, mean over expert layers. */
     readonly loss: readonly number[];
     readonly maxVio: readonly number[];
   }[];

@@ -46,6 +46,8 @@ export function trainingScene(training: TrainingPart): Scene {
   };
   const said = (key: 'loss' | 'maxVio') =>
     runs.map((run) => `${run.name} ${run[key][0].toFixed(2)} → ${run[key][steps - 1].toFixed(2)}`).join('; ');
+  const lowest = (key: 'loss' | 'maxVio') =>
+    [...runs].sort((a, b) => a[key][steps - 1] - b[key][steps - 1])[0].name;
   return {
     id: 'training',
     title: 'A short training run',
@@ -54,8 +56,11 @@ export function trainingScene(training: TrainingPart): Scene {
     sources: ['training'],
     fullSize: [],
     beats: [
-      { caption: `Loss in nats a token: ${said('loss')}.`, seconds: 6 },
-      { caption: `MaxVio, mean over expert layers: ${said('maxVio')}.`, seconds: 5 },
+      { caption: `Loss in nats a token: ${said('loss')}. Lowest at the end: ${lowest('loss')}.`, seconds: 6 },
+      {
+        caption: `MaxVio, mean over expert layers: ${said('maxVio')}. Most even at the end: ${lowest('maxVio')}.`,
+        seconds: 5,
+      },
     ],
     height: (width) => (width >= WIDE ? PLOT + 60 : 2 * (PLOT + 60)) + runs.length * 20,
     draw(pen, beat, f) {

@@ -1,0 +1,58 @@
+/**
+ * The short training run of a journey: the miniature as K3 is trained, and two runs that differ from it in one thing
+ * each. Same start, same batches.
+ */
+import { setImmediate as eventLoopTurn } from 'node:timers/promises';
+import { type MiniRun, trainMini } from '@epsim/model';
+import type { TrainingPart } from '@epsim/report';
+import type { ModelShape } from '@epsim/spec';
+import { Interrupted } from '../failure.js';
+import { round } from './numbers.js';
+
+const TOKENS = 64;
+
+const forms: Readonly<Record<string, Pick<MiniRun, 'perHead' | 'balance'>>> = {
+  'quantile balancing, Muon per head': { perHead: true },
+  'quantile balancing, Muon whole': { perHead: false },
+  'no balancing, Muon per head': { perHead: true, balance: (_layer, _scores, bias) => bias },
+};
+
+/** How many steps all runs take together. */
+export function trainingSteps(steps: number): number {
+  return Object.keys(forms).length * steps;
+}
+
+/** Trains each form for `steps` steps of `sequences` sequences. Throws Interrupted, keeping nothing, when the signal aborts. */
+export async function trainForms(
+  shape: ModelShape,
+  seed: number,
+  steps: number,
+  sequences: number,
+  signal: AbortSignal,
+  onStep: (run: string) => void,
+): Promise<TrainingPart> {
+  const runs: TrainingPart['runs'][number][] = [];
+  for (const [name, form] of Object.entries(forms)) {
+    const loss: number[] = [];
+    const maxVio: number[] = [];
+    const run: MiniRun = {
+      ...form,
+      seed,
+      steps,
+      sequences,
+      tokensPerSequence: TOKENS,
+      muonRate: 0.02,
+      adamRate: 0.005,
+      weightDecay: 0.05,
+    };
+    for (const report of trainMini(shape, run)) {
+      loss.push(round(report.loss));
+      maxVio.push(round(report.maxVio));
+      onStep(name);
+      await eventLoopTurn();
+      if (signal.aborted) throw new Interrupted('interrupted in the training run; nothing is written');
+    }
+    runs.push({ name, loss, maxVio });
+  }
+  return { source: 'training', model: shape.name, seed, tokensPerStep: sequences * TOKENS, runs };
+}
