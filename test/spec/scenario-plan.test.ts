@@ -49,6 +49,13 @@ test('a scenario without a plan plans nothing, and an empty plan has every defau
       acceptedTokens: 1,
       stepOverheadNs: 500_000,
     },
+    training: {
+      sequenceTokens: 4096,
+      globalBatchTokens: 16_777_216,
+      microBatchSequences: 1,
+      optimizer: 'per-head-muon',
+      recompute: true,
+    },
     dollarsPerHour: null,
   });
 });

@@ -36,9 +36,10 @@ export function stageSizes({ model, cluster }: Scenario, most: number): readonly
 function redundancies({ model, placement, cluster }: Scenario, expertRanks: number): readonly number[] {
   if (expertRanks === 1) return [0];
   const least = leastRedundantExperts(model.moe.expertCount, expertRanks);
-  const slots = placement.slotsPerRank;
-  if (slots !== null && expertRanks === cluster.rankCount)
-    return [slots * expertRanks - model.moe.expertCount];
+  const { slotsPerRank: each } = placement;
+  const slots =
+    placement.slots ?? (typeof each === 'number' ? each * expertRanks : each?.reduce((a, b) => a + b, 0));
+  if (slots !== undefined && expertRanks === cluster.rankCount) return [slots - model.moe.expertCount];
   const blind = BLIND_PLACEMENTS.includes(placement.policy);
   const more = blind ? [] : [least + expertRanks, least + 2 * expertRanks];
   return [...new Set([0, least, ...more])];

@@ -24,6 +24,16 @@ export { sliceOf } from './slice.js';
 export { type StageSum, stageSums } from './stage-tensors.js';
 export * from './step-parts.js';
 export * from './step-time.js';
+export { iterationFlops, type MatrixBlocks, muonFlops } from './training/muon.js';
+export {
+  backwardRatio,
+  planTraining,
+  type TrainingLayout,
+  type TrainingPhases,
+  type TrainingPlan,
+} from './training/plan-training.js';
+export { elementsOnRank, type TrainingMemory, trainingMemory } from './training/training-memory.js';
+export { trainingText } from './training/training-text.js';
 export { type EndToEnd, type ValidatedRow, validateEndToEnd } from './validation/end-to-end.js';
 export { END_TO_END_ERROR } from './validation/error.js';
 export { type ServingRow, servingRows } from './validation/serving-rows.js';

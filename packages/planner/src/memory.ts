@@ -195,6 +195,15 @@ function activationBytes(rows: LiveRows, layout: Layout, use: MemoryUse): number
   return use.tokensPerStep * row * ACTIVATION_BYTES + (use.logitRows * rows.logits * LOGIT_BYTES) / ways;
 }
 
+/** Elements of one token that a layer leaves behind when it is computed again, and all that are alive inside it. */
+export function activationElements(
+  model: ModelShape,
+  ways: number,
+): { readonly stored: number; readonly live: number } {
+  const { whole, cut } = liveRows(model);
+  return { stored: model.hiddenSize, live: whole + cut / ways };
+}
+
 /** Elements of one token that are alive in a layer: whole on every rank of a group, cut over them, and its logits. */
 interface LiveRows {
   readonly whole: number;

@@ -52,6 +52,16 @@ export interface PlanRequest {
     readonly acceptedTokens: number;
     readonly stepOverheadNs: number;
   };
+  /** What a training step is, where the scenario's phase is `train`. */
+  readonly training: {
+    readonly sequenceTokens: number;
+    readonly globalBatchTokens: number;
+    /** Sequences of one attention group that pass a stage together. */
+    readonly microBatchSequences: number;
+    readonly optimizer: 'per-head-muon' | 'muon' | 'adamw';
+    /** Whether the forward pass is computed again during the backward pass instead of being stored. */
+    readonly recompute: boolean;
+  };
   /** Of one accelerator; null takes the cluster's. */
   readonly dollarsPerHour: number | null;
 }

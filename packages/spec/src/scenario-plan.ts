@@ -70,6 +70,18 @@ const sections = {
       .describe('tokens that a decode step yields on average, drafted ones included'),
     stepOverhead: zDuration().prefault('500 us').describe('scheduling and sampling between two steps'),
   },
+  training: {
+    sequenceTokens: tokens(1).default(4096).describe('tokens of a training sequence'),
+    globalBatchTokens: tokens(1).default(16_777_216).describe('tokens between two updates of the weights'),
+    microBatchSequences: z
+      .int()
+      .min(1)
+      .max(65_536)
+      .default(1)
+      .describe('sequences of one attention group that pass a stage together'),
+    optimizer: z.enum(['per-head-muon', 'muon', 'adamw']).default('per-head-muon'),
+    recompute: z.boolean().default(true).describe('compute the forward pass again instead of storing it'),
+  },
 } as const satisfies Record<string, Fields>;
 
 type Name = keyof typeof sections;
@@ -94,11 +106,12 @@ export function readPlan(to: Reader, input: Plain | undefined): PlanRequest | nu
     const object = to.object(inner, ['plan', name], `write { ${Object.keys(sections[name])[0]}: ... }`);
     return to.fields<(typeof sections)[N]>(sections[name], object ?? {}, ['plan', name]);
   };
-  const [requests, objectives, limits, engine] = [
+  const [requests, objectives, limits, engine, training] = [
     part('requests'),
     part('objectives'),
     part('limits'),
     part('engine'),
+    part('training'),
   ];
   if (to.problems.length > before) return undefined;
   // Nothing was refused, so every field has its value: what is left open in the types was filled by a default.
@@ -109,6 +122,7 @@ export function readPlan(to: Reader, input: Plain | undefined): PlanRequest | nu
     objectives: { ...others, ttftNs: ttft, tpotNs: tpot, watts: power },
     limits: limits as Required<typeof limits>,
     engine: { ...terms, reserveBytes: reserve, stepOverheadNs: stepOverhead },
+    training: training as Required<typeof training>,
     dollarsPerHour: root.dollarsPerHour ?? null,
   };
 }
@@ -134,6 +148,7 @@ export function writtenPlan(plan: PlanRequest | null): PlainObject | null {
       reserve: exactQuantity('bytes', reserveBytes),
       stepOverhead: exactQuantity('duration', stepOverheadNs),
     },
+    training: { ...plan.training },
     dollarsPerHour: plan.dollarsPerHour,
   };
 }

@@ -8,8 +8,11 @@ import {
   launchText,
   planCapacity,
   planText,
+  planTraining,
+  trainingText,
 } from '@epsim/planner';
 import { drawCharts, planCharts } from '@epsim/report';
+import type { Scenario } from '@epsim/spec';
 import { type Command, Option } from 'commander';
 import { exitCodes, UsageError } from '../failure.js';
 import { loadScenario, readerBeside } from '../scenario-file.js';
@@ -51,6 +54,10 @@ async function plan(path: string, options: PlanOptions): Promise<void> {
       `${path}: plan: missing field; write plan: { requests: { inputTokens: 4000, outputTokens: 1000 } }`,
     );
   }
+  if (scenario.phase === 'train') {
+    answerTraining(scenario, path, options);
+    return;
+  }
   let progress: ReturnType<typeof term.progress> | undefined;
   let result: CapacityPlan;
   try {
@@ -71,6 +78,18 @@ async function plan(path: string, options: PlanOptions): Promise<void> {
     await drawCharts(planCharts, chartSource(result), options.out);
   }
   term.answer(options.json ? json : answerOf(result, options.launch));
+  if (!result.feasible) process.exitCode = exitCodes.infeasible;
+}
+
+/** Layouts for training on all ranks of the cluster. */
+function answerTraining(scenario: Scenario, path: string, options: PlanOptions): void {
+  const result = planTraining(scenario, readerBeside(path, options.set));
+  const json = JSON.stringify(result, null, 2);
+  if (options.out !== undefined) {
+    mkdirSync(options.out, { recursive: true });
+    writeFileSync(join(options.out, 'plan.json'), `${json}\n`);
+  }
+  terminal(options.quiet === true).answer(options.json ? json : trainingText(result));
   if (!result.feasible) process.exitCode = exitCodes.infeasible;
 }
 
