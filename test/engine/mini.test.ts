@@ -38,7 +38,7 @@ async function withEngine<T>(c: Case, use: (experts: ExpertLayer) => Promise<T>)
     rankCount: c.rankCount ?? 8,
     maxTokens: text.length,
     shardCount: c.shardCount ?? 1,
-    pool: c.pool ?? inline(),
+    reach: c.pool ?? inline(),
     ...(c.watch ? { watch: c.watch } : {}),
   });
   try {

@@ -1,7 +1,7 @@
 /** `epsim journey`: one token through the miniature K3, as a trace and as an animated page. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createShardHandler } from '@epsim/engine';
+import { createShardHandler, type ShardFabric } from '@epsim/engine';
 import {
   contextMarkdown,
   drawCharts,
@@ -15,14 +15,15 @@ import {
   trainingCharts,
 } from '@epsim/report';
 import { type ModelShape, modelPresets } from '@epsim/spec';
-import { inlineShards, threadShards } from '@epsim/transport';
+import { inlineShards, type ShardPool, threadShards } from '@epsim/transport';
 import { shardEntry } from '@epsim/workers';
 import { type Command, Option } from 'commander';
 import { UsageError } from '../failure.js';
 import { journeyRefusal } from '../journey/miniature.js';
 import { fullScale } from '../journey/scale.js';
-import { journey } from '../journey/trace.js';
+import { type JourneyRequest, journey } from '../journey/trace.js';
 import { trainForms, trainingSteps } from '../journey/training.js';
+import { redisUrl } from '../redis-url.js';
 import { loadScenario } from '../scenario-file.js';
 import { type Terminal, terminal } from '../terminal.js';
 import { version } from '../version.js';
@@ -38,12 +39,14 @@ interface JourneyOptions extends OutputOptions {
   readonly steps: number;
   readonly sequences: number;
   readonly token?: number;
-  readonly transport: 'inline' | 'thread';
-  readonly workers: number;
+  readonly transport?: 'inline' | 'thread' | 'redis';
+  readonly workers?: number;
+  readonly redis?: string;
+  readonly patience: number;
 }
 
 /** Longest time that one phase of one layer may take. */
-const PHASE_TIMEOUT_MS = 60_000;
+const PHASE_LIMIT_MS = 60_000;
 
 export function journeyCommand(program: Command): void {
   withOutput(
@@ -69,11 +72,15 @@ export function journeyCommand(program: Command): void {
     .option('--steps <n>', 'steps of each training run', integer(2), 12)
     .option('--sequences <n>', 'sequences of 64 tokens in each step', integer(1), 4)
     .addOption(
-      new Option('--transport <kind>', 'how rows are carried')
-        .choices(['inline', 'thread'])
-        .default('inline'),
+      new Option('--transport <kind>', 'how rows are carried (default: inline)').choices([
+        'inline',
+        'thread',
+        'redis',
+      ]),
     )
-    .option('--workers <n>', 'threads that carry', integer(1), 2)
+    .option('--workers <n>', 'threads that carry, or shards over --redis', integer(1))
+    .option('--redis <url>', 'carry by the workers of the cluster at this Redis (or EPSIM_REDIS_URL)')
+    .option('--patience <seconds>', 'longest wait for Redis or for a worker to be there', integer(1), 60)
     .addHelpText('after', '\nExample:\n  epsim journey --out runs/journey')
     .action(run);
 }
@@ -87,21 +94,14 @@ async function run(path: string | undefined, options: JourneyOptions): Promise<v
     throw new UsageError(`${path ?? 'journey'}: model: ${shape.name}: ${refusal}; use kimi-k3-mini`);
   }
   const training = options.train ? await train(shape, seed, options, term) : null;
-  const inline = options.transport === 'inline';
-  const trace = await travel({
-    shape,
-    seed,
+  const { reach, shardCount } = await openReach(options, rankCount, term);
+  const request = {
+    ...{ shape, seed, rankCount, shardCount, reach, training, version },
     text: options.text,
     token: options.token ?? null,
-    rankCount,
-    shardCount: inline ? 1 : options.workers,
-    pool: inline
-      ? inlineShards(createShardHandler())
-      : threadShards({ entry: shardEntry, workers: options.workers, timeoutMs: PHASE_TIMEOUT_MS }),
-    training,
-    version,
     note: term.note,
-  });
+  };
+  const trace = await travel(request).finally(() => reach.close());
   if (options.out !== undefined) {
     mkdirSync(options.out, { recursive: true });
     writeFileSync(join(options.out, 'journey.json'), `${JSON.stringify(trace)}\n`);
@@ -154,12 +154,33 @@ async function train(
   }
 }
 
+/** The shards that carry: here, on threads, or in the workers of a cluster. */
+async function openReach(
+  options: JourneyOptions,
+  rankCount: number,
+  term: Terminal,
+): Promise<{ readonly reach: ShardPool | ShardFabric; readonly shardCount: number }> {
+  const transport = options.transport ?? (options.redis === undefined ? 'inline' : 'redis');
+  if (transport === 'inline') return { reach: inlineShards(createShardHandler()), shardCount: 1 };
+  if (transport === 'thread') {
+    const workers = Math.min(options.workers ?? 2, rankCount);
+    return {
+      reach: threadShards({ entry: shardEntry, workers, timeoutMs: PHASE_LIMIT_MS }),
+      shardCount: workers,
+    };
+  }
+  const url = await redisUrl(options.redis, term.note);
+  const { coordinate, shardsFor } = await import('@epsim/cluster');
+  const limits = { patienceMs: options.patience * 1000, phaseMs: PHASE_LIMIT_MS };
+  const reach = await coordinate({ url, name: 'journey', version, ...limits, note: term.note });
+  return { reach, shardCount: shardsFor(reach.workers, rankCount, options.workers) };
+}
+
 /** The journey, with what the user got wrong as one line. */
-async function travel(request: Parameters<typeof journey>[0]): Promise<JourneyTrace> {
+async function travel(request: JourneyRequest): Promise<JourneyTrace> {
   try {
     return await journey(request);
   } catch (thrown) {
-    await request.pool.close();
     if (thrown instanceof RangeError) throw new UsageError(`journey: ${thrown.message}`);
     throw thrown;
   }

@@ -2,7 +2,7 @@
  * One journey: the miniature is balanced on a calibration batch, its bias is frozen, and then a stream of picture
  * and text goes through it with its expert layers on the engine. What the pass shows becomes the trace.
  */
-import { carriedExperts } from '@epsim/engine';
+import { carriedExperts, type ShardFabric } from '@epsim/engine';
 import {
   decodeText,
   embedTokens,
@@ -39,7 +39,8 @@ export interface JourneyRequest {
   readonly token: number | null;
   readonly rankCount: number;
   readonly shardCount: number;
-  readonly pool: ShardPool;
+  /** Closed by whoever opened it. */
+  readonly reach: ShardPool | ShardFabric;
   readonly training: TrainingPart | null;
   readonly version: string;
   readonly note: (text: string) => void;
@@ -82,7 +83,7 @@ interface Seen {
 }
 
 async function travel(request: JourneyRequest, model: K3Model, stream: Stream): Promise<Seen> {
-  const { shape, seed, rankCount, shardCount, pool } = request;
+  const { shape, seed, rankCount, shardCount, reach } = request;
   const mixers: MixerEvent[] = [];
   const depth: Seen['depth'] = [];
   const seen: ExpertsEvent[] = [];
@@ -93,22 +94,18 @@ async function travel(request: JourneyRequest, model: K3Model, stream: Stream): 
     rankCount,
     maxTokens: stream.labels.length,
     shardCount,
-    pool,
+    reach,
     watch: (layer, plan, bytes) => plans.set(layer, { plan, bytes }),
   });
-  try {
-    const logits = await k3Forward(model, k3Sequence(shape), stream.rows, {
-      experts: experts.run,
-      watch(event) {
-        if (event.kind === 'mixer') mixers.push(event);
-        else if (event.kind === 'depth') depth.push(event);
-        else seen.push(event);
-      },
-    });
-    return { mixers, depth, experts: seen, plans, logits };
-  } finally {
-    await experts.close();
-  }
+  const logits = await k3Forward(model, k3Sequence(shape), stream.rows, {
+    experts: experts.run,
+    watch(event) {
+      if (event.kind === 'mixer') mixers.push(event);
+      else if (event.kind === 'depth') depth.push(event);
+      else seen.push(event);
+    },
+  });
+  return { mixers, depth, experts: seen, plans, logits };
 }
 
 function layerRows(shape: ModelShape, mixers: readonly MixerEvent[], focus: number): LayerRow[] {

@@ -12,6 +12,7 @@ import { rowBytes } from '@epsim/tensor';
 import type { ShardPool } from '@epsim/transport';
 import { planDispatch } from '../plan/dispatch-plan.js';
 import { carriedModel } from './carried-model.js';
+import type { ShardFabric } from './fabric.js';
 import { CarrySession } from './session.js';
 
 export interface CarriedExpertsOptions {
@@ -21,7 +22,8 @@ export interface CarriedExpertsOptions {
   /** Most tokens of one call. */
   readonly maxTokens: number;
   readonly shardCount: number;
-  readonly pool: ShardPool;
+  /** Shards that share this process's memory, or live elsewhere. */
+  readonly reach: ShardPool | ShardFabric;
   /** Sees each layer's plan and the bytes that arrived, out and back. */
   readonly watch?: (layer: number, plan: DispatchPlan, receivedBytes: number) => void;
 }
@@ -32,9 +34,9 @@ export interface CarriedExperts {
   close(): Promise<void>;
 }
 
-/** Experts of `model` on ranks that `pool` serves. Closes the pool with itself. Rows travel as FP32. */
+/** Experts of `model` on ranks that `reach` serves. Closes it with itself. Rows travel as FP32. */
 export function carriedExperts(options: CarriedExpertsOptions): CarriedExperts {
-  const { model, seed, rankCount, maxTokens, shardCount, pool, watch } = options;
+  const { model, seed, rankCount, maxTokens, shardCount, reach, watch } = options;
   const { expertWidth, expertInnerSize, expertCount, topK } = model.moe;
   const experts = carriedModel(model, expertInnerSize, seed);
   const session = new CarrySession(
@@ -48,7 +50,7 @@ export function carriedExperts(options: CarriedExpertsOptions): CarriedExperts {
       perChoice: false,
       topK,
     },
-    pool,
+    reach,
   );
   const placement = expertsInBlocks(expertCount, rankCount);
   const bytes = rowBytes('fp32', expertWidth);
