@@ -129,6 +129,7 @@ describe('tables', () => {
     ['[[1,2,"x",4]]', 'table: row 0, column 2: not a load: "x"'],
     ['[[1,2,', 'table: not JSON'],
     ['{"rows": 1}', 'table: no load table'],
+    ['[[[1,2,3,4]],[[1,2,3,4],[1,2,3,4]]]', 'table: step 1: [2 x 4], step 0 is [1 x 4]'],
     ['1,2,3,4\n1,2,3\n', 'table:2: 3 columns where line 1 has 4'],
     ['1,2,3,4\n\n1,2,abc,4\n', 'table:3: column 3: not a load: "abc"'],
     ['layer_id,expert_id,count\n0,-1,5\n', 'table:2: column 2: not a load: -1'],

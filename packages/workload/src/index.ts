@@ -5,7 +5,7 @@ export { type WorkloadKindName, workloadKinds } from './kinds.js';
 export { lintWorkload, type WorkloadFinding } from './lint/lint.js';
 export { type LintRuleName, lintRules, type Severity } from './lint/rules.js';
 export { type PresetName, presets, type WorkloadPreset } from './presets.js';
-export { type SkewName, skewSchema, skews } from './skew/index.js';
+export { type SkewName, skews } from './skew/index.js';
 export type { Popularity, Skew, SkewSite } from './skew/skew.js';
 export {
   type BalanceTrace,

@@ -73,7 +73,7 @@ function rowOf(table: LoadTable, layer: number): Float64Array {
 }
 
 /** Rows with any load: engines also list their dense layers, whose rows are zero. */
-export function layersWithLoad(table: LoadTable): number[] {
+function layersWithLoad(table: LoadTable): number[] {
   const layers = Array.from({ length: table.layerCount }, (_, layer) => layer);
   return layers.filter((layer) => rowOf(table, layer).some((load) => load > 0));
 }

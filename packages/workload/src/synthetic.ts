@@ -44,8 +44,6 @@ const optionsSchema = z.strictObject({
   perRank: perRankSchema.optional(),
 });
 
-export type SyntheticOptions = z.output<typeof optionsSchema>;
-
 export const synthetic: WorkloadKind = {
   summary: 'seeded router scores with a skew, topics, drift and differences between layers and ranks',
   options: optionsSchema,

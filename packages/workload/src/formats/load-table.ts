@@ -44,7 +44,11 @@ export function readLoadTable(bytes: Uint8Array, file: string, caseName?: string
 /** A table from parsed JSON: rows, { weight: rows } and the like, or a list of named cases. */
 export function tableFromJson(json: unknown, file: string, caseName?: string): LoadTable {
   const rows = rowsOf(json, file, caseName);
-  if (isCube(rows)) return sumOfTables(rows.map((step, i) => tableFromRows(step, `${file}: step ${i}`)));
+  if (isCube(rows))
+    return sumOfSteps(
+      rows.map((step, i) => tableFromRows(step, `${file}: step ${i}`)),
+      file,
+    );
   return tableFromRows(rows, file);
 }
 
@@ -116,15 +120,14 @@ function checkedLoad(value: unknown, place: () => string): number {
   return value;
 }
 
-/** The sum of tables of one shape. Throws RangeError when shapes differ. */
-export function sumOfTables(tables: readonly LoadTable[]): LoadTable {
+function sumOfSteps(tables: readonly LoadTable[], file: string): LoadTable {
   const first = tables[0];
   const values = new Float64Array(first.values.length);
   tables.forEach((table, i) => {
     if (table.layerCount !== first.layerCount || table.expertCount !== first.expertCount) {
       throw new RangeError(
-        `load table ${i} is [${table.layerCount} x ${table.expertCount}], ` +
-          `table 0 is [${first.layerCount} x ${first.expertCount}]`,
+        `${file}: step ${i}: [${table.layerCount} x ${table.expertCount}], ` +
+          `step 0 is [${first.layerCount} x ${first.expertCount}]; give all steps the same layers and experts`,
       );
     }
     for (let j = 0; j < values.length; j++) values[j] += table.values[j];

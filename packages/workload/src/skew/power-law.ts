@@ -26,7 +26,7 @@ export const powerLaw = defineSkew({
 });
 
 /** Count between 1 and `largestCount` whose density falls as count^-alpha, from `u` uniform in [0, 1). */
-export function powerLawCount(u: number, alpha: number, largestCount: number): number {
+function powerLawCount(u: number, alpha: number, largestCount: number): number {
   // At alpha = 1 the formula is 0/0; its limit is the log-uniform law.
   if (Math.abs(alpha - 1) < 1e-9) return largestCount ** u;
   return ((largestCount ** (1 - alpha) - 1) * u + 1) ** (1 / (1 - alpha));
