@@ -82,6 +82,8 @@ export interface Search {
   readonly pools: Pools;
   readonly overlaps: readonly OverlapName[];
   readonly servings: readonly Serving[];
+  /** Share of the time to the first token that an idle prefill pool may take; the rest is for waiting. */
+  readonly prefillShare: number;
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
 }
 
@@ -144,7 +146,7 @@ function bestPrefill(
       }
     }
   }
-  const limit = objectives.ttftNs ?? Number.POSITIVE_INFINITY;
+  const limit = on.prefillShare * (objectives.ttftNs ?? Number.POSITIVE_INFINITY);
   const ttft = (pool: PrefillPool) => pool.latencyNs + pools.transferNs(pool.layout);
   const perRank = (pool: PrefillPool) => pool.requestsPerSec / layoutRanks(pool.layout);
   const ranksFor = (pool: PrefillPool) =>

@@ -2,8 +2,9 @@
  * Objectives on a quantile: the best layouts by their means are simulated under load, and those that hold come first.
  */
 import type { Economics } from '../economics.js';
+import type { Layout } from '../layout.js';
 import { longestTpotNs, type Miss, missesOf } from '../objectives.js';
-import { better, type Evaluated, type Search } from '../search.js';
+import { better, type Evaluated, type Search, type SearchResult, search } from '../search.js';
 import { type UnderLoad, underLoad } from './under-load.js';
 
 /** Layouts, best first by their means, that are simulated. */
@@ -13,6 +14,24 @@ export interface Held {
   /** Those that hold, best first; then those that were not simulated; then those that miss. */
   readonly ordered: readonly Evaluated[];
   readonly loads: ReadonlyMap<Evaluated, UnderLoad>;
+}
+
+/** Shares of the time to the first token that are tried for the idle prefill pool when the quantile is missed. */
+const PREFILL_SHARES = [1, 0.6, 0.35];
+
+/** A search whose best layouts hold an objective on a quantile, with quicker prefill pools where it takes them. */
+export function searchUnderLoad(
+  layouts: readonly Layout[],
+  on: Search,
+): Held & { readonly found: SearchResult } {
+  let last: (Held & { readonly found: SearchResult }) | undefined;
+  for (const prefillShare of PREFILL_SHARES) {
+    const found = search(layouts, { ...on, prefillShare });
+    last = { found, ...heldUnderLoad(found.evaluated, on) };
+    const late = last.ordered[0]?.misses.some(({ objective }) => objective === 'ttft') === true;
+    if (!late || on.pools.plan.objectives.quantile === null) break;
+  }
+  return last as Held & { readonly found: SearchResult };
 }
 
 /** The same layouts where no objective is on a quantile. */
