@@ -120,6 +120,7 @@ describe('epsim journey', () => {
       /kimi-k3: 2722\d+ M weights of experts.*use kimi-k3-mini/,
     ],
     ['a token beyond the stream', ['--token', '99'], /token 99 is not in a stream of 38/],
+    ['a text that is too long', ['--text', 'x'.repeat(257)], /a text of 257 characters; at most 256/],
     ['a letter outside the vocabulary', ['--text', 'né'], /character 1 \(é\) is not printable ASCII/],
     ['an override of nothing', ['--set', 'seed=3'], /there is no scenario to override/],
   ])('refuses %s with code 2', (_, args, message) => {

@@ -81,9 +81,15 @@ function visionWeights(vision: VisionShape, hidden: number, seed: number): Visio
   };
 }
 
-/** The picture's tokens, then the text's, one causal stream. Throws RangeError for text outside the vocabulary. */
+/** Longest text: every token's state stands in the trace and every row on the page. */
+const MOST_CHARACTERS = 256;
+
+/** The picture's tokens, then the text's, one causal stream. Throws RangeError for a text that is too long or not ASCII. */
 export function streamOf(model: K3Model, text: string, seed: number): Stream {
   const { shape } = model;
+  if (text.length > MOST_CHARACTERS) {
+    throw new RangeError(`a text of ${text.length} characters; at most ${MOST_CHARACTERS}`);
+  }
   const words = embedTokens(model, encodeText(text));
   const labels = [...text].map((letter) => ({ kind: 'text' as const, label: letter }));
   if (shape.vision === null) return { rows: words, labels, picture: null };

@@ -58,7 +58,7 @@ export function widthPart(input: WidthInput): WidthPart {
     runnerUp: round(descending[topK]),
     chosen,
     rankCount: plan.rankCount,
-    expertsPerRank: expertCount / plan.rankCount,
+    expertsPerRank: Math.ceil(expertCount / plan.rankCount),
     sourceRank: blockOf(routing.tokenOffsets, focus),
     rowElements: expertWidth,
     dispatchRowBytes: rowBytes.dispatch,

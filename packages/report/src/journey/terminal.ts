@@ -1,5 +1,6 @@
 /** A journey in a few lines of a terminal: what was followed, what it met, where the page is. */
 import { formatValue } from '../page/format.js';
+import { plural } from './page/scene.js';
 import type { JourneyTrace } from './trace.js';
 
 /** Loss and balance of each short run, first and last step; nothing when none was made. */
@@ -24,8 +25,8 @@ export function terminalJourney(trace: JourneyTrace, dir: string | null): string
   const lines = [
     `${trace.model}, seed ${trace.seed}: token ${stream.focus} of ${stream.tokens.length}, ${followed.kind} ${JSON.stringify(followed.label)}`,
     '',
-    `sequence   layer ${kda.layer}, head ${kda.head}: a state of ${formatValue(kda.stateBytes, 'bytes')} after ${kda.tokens.length} tokens; a softmax cache of that head would hold ${formatValue(kda.cacheBytesPerToken * kda.tokens.length, 'bytes')}`,
-    `           layer ${mla.layer}: ${mla.kept.length} rows of ${mla.latentRank} + ${mla.sharedKeySize} kept; head 0 reads token ${mla.strongest.token} most`,
+    `sequence   layer ${kda.layer}, head ${kda.head}: a state of ${formatValue(kda.stateBytes, 'bytes')} after ${plural(kda.tokens.length, 'token')}; a softmax cache of that head would hold ${formatValue(kda.cacheBytesPerToken * kda.tokens.length, 'bytes')}`,
+    `           layer ${mla.layer}: ${plural(mla.kept.length, 'row')} of ${mla.latentRank} + ${mla.sharedKeySize} kept; head 0 reads token ${mla.strongest.token} most`,
     `depth      the output mixes ${read.weights.length} sources: ${read.weights.map((w) => w.toFixed(3)).join(' + ')} = 1`,
     `width      layer ${width.layer}: experts ${chosen}; ${formatValue(width.batchBytes, 'bytes')} for ${width.batchTokens} tokens, out and back`,
     `balance    layer ${balance.layer}: MaxVio ${balance.rounds[0].maxVio.toFixed(2)} without bias, ${last.maxVio.toFixed(2)} after ${balance.rounds.length - 1} rounds of quantile balancing`,

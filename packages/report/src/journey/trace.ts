@@ -117,6 +117,7 @@ export interface WidthPart {
     readonly rank: number;
   }[];
   readonly rankCount: number;
+  /** Of the fullest rank. */
   readonly expertsPerRank: number;
   readonly sourceRank: number;
   /** Elements of the row that travels, and its bytes out and back with scales. */

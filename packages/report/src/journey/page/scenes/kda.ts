@@ -26,7 +26,7 @@ export function kdaScene(trace: JourneyTrace): Scene {
   const alphas = `${Math.min(...now.alpha).toFixed(3)} to ${Math.max(...now.alpha).toFixed(3)}`;
   const size = (values: readonly number[]) => Math.hypot(...values).toFixed(3);
   const stateHeight = (width: number) => 96 + dim * stateCell(width) + 34;
-  const cacheRow = (width: number) => Math.max(3, Math.min(9, (stateHeight(width) - 70) / tokens.length));
+  const cacheRow = (width: number) => Math.max(1, Math.min(9, (stateHeight(width) - 70) / tokens.length));
 
   const stateAt = (beat: number, f: number): readonly number[] => {
     if (beat === PREFIX) {
@@ -87,8 +87,8 @@ export function kdaScene(trace: JourneyTrace): Scene {
     cells(pen, x, y, size, stateAt(beat, f), dim, stateScale);
     box(pen, x - 2, y - 2, dim * cell + 3, dim * cell + 3, { stroke: pen.colours.mini, thick: 2, radius: 2 });
     if (beat === PROBE && f < 1) {
-      const row = Math.min(dim - 1, Math.floor(f * dim));
-      box(pen, x - 1, y + row * cell - 1, dim * cell, cell + 1, { stroke: pen.colours.glow, thick: 2 });
+      const column = Math.min(dim - 1, Math.floor(part(f) * dim));
+      box(pen, x + column * cell - 1, y - 1, cell + 1, dim * cell, { stroke: pen.colours.glow, thick: 2 });
     }
     words(
       pen,

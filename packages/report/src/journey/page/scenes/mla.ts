@@ -34,7 +34,7 @@ export function mlaScene(trace: JourneyTrace): Scene {
     for (let t = 0; t < shown; t++) {
       const arriving = beat === 1 && t === visible - 1;
       pen.g.globalAlpha = arriving ? part(f, 0.6, 1) : 1;
-      cells(pen, t * w, keptTop, { w: w - 1, h: KEPT_CELL }, mla.kept[t], 1, keptScale);
+      cells(pen, t * w, keptTop, { w: Math.max(0.8 * w, w - 1), h: KEPT_CELL }, mla.kept[t], 1, keptScale);
       pen.g.globalAlpha = 1;
     }
     if (beat === 1) {

@@ -54,9 +54,10 @@ export function streamScene(trace: JourneyTrace): Scene {
   const drawColumn = (pen: Pen, t: number, y: number, alpha: number) => {
     const w = pen.width / tokens.length;
     pen.g.globalAlpha = alpha;
-    cells(pen, t * w, y, { w: w - 1, h: STREAM_CELL }, stream.rows[t], 1, scale);
+    cells(pen, t * w, y, { w: Math.max(0.8 * w, w - 1), h: STREAM_CELL }, stream.rows[t], 1, scale);
     pen.g.globalAlpha = 1;
     const { kind, label } = tokens[t];
+    if (w < 7 && t !== focus) return;
     words(pen, (t + 0.5) * w - 0.5, y + shown * STREAM_CELL + 15, kind === 'image' ? '▦' : tokenName(label), {
       size: w < 10 ? 10 : 13,
       mono: true,

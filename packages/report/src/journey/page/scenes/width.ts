@@ -69,7 +69,7 @@ function drawRanks(pen: Pen, p: WidthPart, shown: number): void {
     pen,
     0,
     top - 10,
-    `${p.rankCount} ranks of ${p.expertsPerRank} experts; our token is on rank ${p.sourceRank}`,
+    `${p.rankCount} ranks of ${p.rankCount * p.expertsPerRank === p.biased.length ? '' : 'at most '}${p.expertsPerRank} experts; our token is on rank ${p.sourceRank}`,
   );
   for (let rank = 0; rank < p.rankCount; rank++) {
     const { x, y, w } = rankPlace(pen, p, rank);
