@@ -64,9 +64,10 @@ describe('a schedule', () => {
     );
   });
 
-  test('with shared experts beside the rest is never slower than one thing after another', () => {
+  test('with shared experts under dispatch is never slower than one thing after another, where they take all ranks equally long', () => {
     fc.assert(
-      fc.property(anyCase, ([ranks, , a]) => {
+      fc.property(anyCase, ([ranks, , any]) => {
+        const a = { ...any, shared: new Float64Array(ranks).fill(any.shared[0]) };
         const last = (name: keyof typeof overlaps) =>
           Math.max(...schedule(overlaps[name].program, [a], ranks).endNs);
         expect(last('shared-experts')).toBeLessThanOrEqual(last('none') * (1 + 1e-12));

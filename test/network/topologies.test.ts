@@ -98,9 +98,9 @@ describe('what is no network is refused with the field and the repair', () => {
     [{ ranks: 8, domainRanks: 4, options: { nicsPerDomain: 3 } }, /nicsPerDomain: does not divide: 3/],
     [{ ranks: 8, options: { degraded: { 'leaf9.up': 0.5 } } }, /degraded: unknown link: leaf9.up/],
     [{ ranks: 8, options: { degraded: { 'rank3.scale-up.in': 0 } } }, /link rank3.scale-up.in is down/],
-    [{ ranks: 8, options: { nonsense: 1 } }, /cluster\.topology\.options/],
+    [{ ranks: 8, options: { nonsense: 1 } }, /cluster\.topology/],
     [{ ranks: 8, kind: 'torus-2d', options: { dims: [3, 2] } }, /dims: does not fill the domain: 3 x 2 = 6/],
-    [{ ranks: 8, kind: 'torus-2d' }, /options\.dims/],
+    [{ ranks: 8, kind: 'torus-2d' }, /topology\.dims/],
   ])('%j', (sketch, message) => {
     expect(() => buildTopology(cluster(sketch))).toThrow(RangeError);
     expect(() => buildTopology(cluster(sketch))).toThrow(message);

@@ -79,7 +79,7 @@ export function resumedCarrying(carrying: Carrying, kept: readonly StepRecord[])
 
 async function reachShards(request: CarryRequest, note: (text: string) => void): Promise<Reach> {
   const { transport, scenario, patienceMs, phaseMs } = request;
-  const workers = request.workers ?? scenario.carry?.workers ?? 1;
+  const workers = Math.min(request.workers ?? scenario.carry?.workers ?? 1, scenario.cluster.rankCount);
   if (transport === 'inline') {
     const reach = inlineShards(createShardHandler());
     return { reach, shardCount: 1, figures: () => ({ transport, workers }) };

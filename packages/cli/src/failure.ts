@@ -55,6 +55,8 @@ export function failureOf(thrown: unknown): Failure {
   const cause = causeOfStop(thrown);
   if (cause !== null) return { code: exitCodes.transport, message: cause };
   if (thrown instanceof Interrupted) return { code: exitCodes.interrupted, message: thrown.message };
+  const refused = refusedByTheSystem(thrown);
+  if (refused !== null) return { code: exitCodes.usage, message: refused };
   const text = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
   return { code: exitCodes.fault, message: `epsim: a fault of ours, please report it: ${text}` };
 }
@@ -82,4 +84,23 @@ export function causeOfStop(thrown: unknown): string | null {
 function isUsersMistake(thrown: unknown): thrown is Error {
   if (thrown instanceof RangeError) return !thrown.message.includes('call stack');
   return thrown instanceof UserError || thrown instanceof UsageError || thrown instanceof RunFolderError;
+}
+
+const refusals: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EPERM: 'not permitted',
+  EEXIST: 'something else has that name',
+  ENOTDIR: 'a part of the path is a file',
+  EISDIR: 'it is a folder',
+  ENOENT: 'no such file or folder',
+  ENAMETOOLONG: 'the name is too long',
+  ELOOP: 'links lead in a circle',
+  EINVAL: 'the system refuses it',
+};
+
+/** A path that the user named and the system will not read or write, with the reason; null for any other error. */
+function refusedByTheSystem(thrown: unknown): string | null {
+  const { code, path } = (thrown ?? {}) as NodeJS.ErrnoException;
+  const why = code === undefined ? undefined : refusals[code];
+  return why === undefined || path === undefined ? null : `${path}: ${why}; name another path`;
 }

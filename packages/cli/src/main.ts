@@ -13,7 +13,7 @@ import { runCommand } from './commands/run.js';
 import { sweepCommand } from './commands/sweep.js';
 import { validateCommand } from './commands/validate.js';
 import { workerCommand } from './commands/worker.js';
-import { failureOf } from './failure.js';
+import { exitCodes, failureOf } from './failure.js';
 import { version } from './version.js';
 
 /** Each adds itself to the program. A new command is a file and a line here. */
@@ -34,6 +34,11 @@ const commands = [
 ];
 
 export async function main(argv: readonly string[]): Promise<void> {
+  // A reader that has seen enough, such as `head`, is no fault; a full disk behind a redirection is.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') process.stderr.write(`standard output: ${error.message}\n`);
+    process.exit(error.code === 'EPIPE' ? exitCodes.done : exitCodes.transport);
+  });
   const program = new Command('epsim')
     .description('simulates expert parallelism of mixture-of-experts models')
     .version(version)

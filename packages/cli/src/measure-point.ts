@@ -32,7 +32,7 @@ export async function measurePoint(
     version,
     paramCount: paramCount(scenario.model),
     activeParamCount: activeParamCount(scenario.model),
-    buffers: simulation.buffers().map(({ quantile, rows }) => ({ quantile, rows })),
+    buffers: simulation.totals.buffers().map(({ quantile, rows }) => ({ quantile, rows })),
     notes: [...simulation.workload.description, ...scenario.model.assumptions],
   });
   return { summary, records };

@@ -97,7 +97,7 @@ async function runInto(
     ...(carry && scenario.carry
       ? { carriedTransport: scenario.carry.transport, carriedWorkers: scenario.carry.workers }
       : {}),
-    buffers: simulation.buffers().map(({ quantile, rows }) => ({ quantile, rows })),
+    buffers: simulation.totals.buffers().map(({ quantile, rows }) => ({ quantile, rows })),
     notes: notesOf(scenario, simulation, carry !== null),
   });
   folder.finish({
@@ -108,8 +108,8 @@ async function runInto(
       ...(carry ? carry.figures() : { transport: null, workers: null }),
       peakMemoryBytes: process.resourceUsage().maxRSS * 1024,
     },
-    rankTraffic: { rankCount: scenario.cluster.rankCount, bytes: simulation.rankTraffic },
-    linkUse: simulation.linkUse(),
+    rankTraffic: { rankCount: scenario.cluster.rankCount, bytes: simulation.totals.rankTraffic },
+    linkUse: simulation.totals.linkUse(),
     ...(request.timed ? { trace: traceOf(simulation) } : {}),
   });
   const run = RunFolder.read(folder.dir);
@@ -124,7 +124,7 @@ async function runInto(
 }
 
 function traceOf(simulation: Simulation): string {
-  const { events, counters } = simulation.timeline();
+  const { events, counters } = simulation.totals.timeline();
   return perfettoTrace(events, counters);
 }
 

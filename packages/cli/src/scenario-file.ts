@@ -8,13 +8,20 @@ import { catalog } from '@epsim/engine';
 import { parseScenario, type Scenario } from '@epsim/spec';
 import { UsageError } from './failure.js';
 
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file',
+  EISDIR: 'is a folder',
+  EACCES: 'permission denied',
+  ENOTDIR: 'a part of the path is a file',
+};
+
 /** Reads a file as bytes, or throws a UsageError that says why it cannot be read. */
 export function readBytes(path: string): Uint8Array {
   try {
     return readFileSync(path);
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException;
-    const why = code === 'ENOENT' ? 'no such file' : code === 'EISDIR' ? 'is a folder' : String(code);
+    const why = reasons[code ?? ''] ?? String(code);
     throw new UsageError(`${path}: cannot read: ${why}; check the path`);
   }
 }

@@ -1,9 +1,9 @@
 /** The training study behind `epsim compare --study training`: train, repeat over seeds, tell how sure it is. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import { drawCharts, type StudySource, studyCharts } from '@epsim/report';
-import { meanInterval } from '@epsim/results';
+import { makeFolder, meanInterval } from '@epsim/results';
 import { type StudyCurve, type StudyMethod, studyMethods, studyOptions, trainUnder } from '@epsim/routing';
 import { Interrupted } from './failure.js';
 import type { Terminal } from './terminal.js';
@@ -94,7 +94,7 @@ function meanCurves(curves: readonly StudyCurve[]) {
 }
 
 export async function writeStudy(result: StudyResult, source: StudySource, dir: string): Promise<void> {
-  mkdirSync(dir, { recursive: true });
+  makeFolder(dir);
   writeFileSync(join(dir, 'study.json'), `${JSON.stringify(result, null, 2)}\n`);
   await drawCharts(studyCharts, source, dir);
 }

@@ -28,8 +28,11 @@ export class PlacementKeeper {
     const { placement, cluster, model, layers } = scenario;
     const { expertCount } = model.moe;
     const least = policy.leastSlotsPerRank ?? leastSlotsPerRank;
-    const each = placement.slotsPerRank ?? least(expertCount, cluster.rankCount);
-    this.slotsPerRank = evenSlots(placement.slots ?? each * cluster.rankCount, cluster.rankCount);
+    const { slotsPerRank: each = null, slots } = placement;
+    const all =
+      slots ?? (typeof each === 'number' ? each : least(expertCount, cluster.rankCount)) * cluster.rankCount;
+    this.slotsPerRank =
+      typeof each === 'object' && each ? Int32Array.from(each) : evenSlots(all, cluster.rankCount);
     checkSlotCount(expertCount, this.slotsPerRank);
     this.rankSpeed = rankSpeed;
     this.current = new Array(layers).fill(undefined);

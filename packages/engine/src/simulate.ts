@@ -4,7 +4,7 @@
  * Two things go back between steps, the router's bias and the placement; everything else flows one way.
  */
 import { expertSizes } from '@epsim/model';
-import { type BufferSize, bufferSizes, type Moves, moves, receivedRows } from '@epsim/placement';
+import { type Moves, moves } from '@epsim/placement';
 import { loadMeasures } from '@epsim/results';
 import {
   createRoutingArena,
@@ -22,9 +22,9 @@ import { choicesPerExpert, PlacementKeeper } from './placement-keeper.js';
 import { choicesPerRank, type DispatchOptions, dedupRatio, planDispatch } from './plan/dispatch-plan.js';
 import { sliceRouting } from './plan/slice-routing.js';
 import { tierBytes } from './plan/tier-bytes.js';
+import { RunTotals } from './run-totals.js';
 import { createTimeModel, type TimedLayer, type TimeModel, timeLayer } from './timed/time-layer.js';
 import { timeMove } from './timed/time-move.js';
-import { timelineOf } from './timed/timeline.js';
 
 export interface SimulationOptions {
   /** Reads a file that the scenario names (a trace, a load table). */
@@ -41,15 +41,8 @@ export interface SimulationOptions {
 export class Simulation {
   readonly workload: Workload;
   readonly time: TimeModel;
-  /** Bytes from rank to rank, out and back, over all records, [rankCount x rankCount]. */
-  readonly rankTraffic: Float64Array;
-  /** Bytes over each link, and the time that the link was busy, over all records. */
-  readonly linkBytes: Float64Array;
-  totalNs = 0;
-  /** The layers of the step in hand, as timed. */
-  private stepTimes: TimedLayer[] = [];
-  /** Rows that each rank received from others, one entry per record. */
-  private readonly received: Int32Array[] = [];
+  /** Sums over the whole steps so far. */
+  readonly totals: RunTotals;
   private readonly routers: Router[];
   private readonly baselines: Router[] | null;
   private readonly keeper: PlacementKeeper;
@@ -78,8 +71,7 @@ export class Simulation {
     );
     this.time = createTimeModel(scenario, names);
     this.expertBytes = expertSizes(model.moe, model.precision.routedExperts).weightBytes;
-    this.rankTraffic = new Float64Array(cluster.rankCount ** 2);
-    this.linkBytes = new Float64Array(this.time.topology.links.length);
+    this.totals = new RunTotals(cluster.rankCount, this.time.topology.links);
     const { policy, baseline, options: policyOptions } = scenario.routing;
     this.routers = createRouters(scenario, names.routing[policy], policyOptions);
     this.baselines =
@@ -94,28 +86,12 @@ export class Simulation {
   async *records(): AsyncGenerator<StepRecord> {
     await this.keeper.ready();
     for (let step = 0; step < this.scenario.steps; step++) {
-      this.stepTimes = [];
-      for (let layer = 0; layer < this.scenario.layers; layer++) yield await this.layerStep(step, layer);
+      for (let layer = 0; layer < this.scenario.layers; layer++) {
+        const record = await this.layerStep(step, layer);
+        if (layer === this.scenario.layers - 1) this.totals.endStep();
+        yield record;
+      }
     }
-  }
-
-  /** What each link carried, and the share of the timed run in which it was full. */
-  linkUse(): { link: string; tier: string; bytes: number; busyFraction: number }[] {
-    return this.time.topology.links.map(({ name, tier, bytesPerSec }, i) => {
-      const busyNs = (this.linkBytes[i] / bytesPerSec) * 1e9;
-      const bytes = this.linkBytes[i];
-      return { link: name, tier, bytes, busyFraction: bytes === 0 ? 0 : busyNs / this.totalNs };
-    });
-  }
-
-  /** Receive buffers that suffice in a share of the layers of all steps so far. */
-  buffers(): BufferSize[] {
-    return bufferSizes(this.received);
-  }
-
-  /** The last step as a timeline per rank and stream. */
-  timeline(): ReturnType<typeof timelineOf> {
-    return timelineOf(this.stepTimes, this.time.topology.links);
   }
 
   private async layerStep(step: number, layer: number): Promise<StepRecord> {
@@ -147,7 +123,7 @@ export class Simulation {
       carried: await this.carryRecord(routing, placement, step, layer),
     };
     this.keeper.observe(step, layer, expertLoad);
-    this.addTotals(plan, timed);
+    this.totals.addLayer(plan, timed);
     return record;
   }
 
@@ -212,20 +188,6 @@ export class Simulation {
     const part = sliceRouting(routing, (n) => [0, Math.min(n, carry.tokensPerRank)]);
     const plan = planDispatch(part, this.keeper.split(placement, part), carriedDispatch(this.scenario));
     return this.options.carry.carry(plan, step, layer);
-  }
-
-  private addTotals(plan: DispatchPlan, timed: TimedLayer): void {
-    const n = plan.rankCount;
-    for (let i = 0; i < n; i++) {
-      for (let j = 0; j < n; j++) {
-        this.rankTraffic[i * n + j] += plan.dispatchBytes[i * n + j];
-        this.rankTraffic[j * n + i] += plan.combineBytes[i * n + j];
-      }
-    }
-    for (let i = 0; i < this.linkBytes.length; i++) this.linkBytes[i] += timed.linkBytes[i];
-    this.totalNs += timed.stepNs;
-    this.received.push(receivedRows(plan.rowsPerPair, n));
-    this.stepTimes.push(timed);
   }
 }
 

@@ -68,7 +68,7 @@ export function readOptions<T>(schema: z.ZodType<T>, cluster: ClusterSpec): T {
   const read = schema.safeParse(cluster.topology.options);
   if (read.success) return read.data;
   const issue = read.error.issues[0];
-  const path = ['cluster.topology.options', ...(issue?.path ?? [])].join('.');
+  const path = ['cluster.topology', ...(issue?.path ?? [])].join('.');
   throw new RangeError(`${path}: ${issue?.message ?? 'not understood'}`);
 }
 
@@ -132,22 +132,22 @@ function frameOf(cluster: ClusterSpec, options: DomainOptions): Frame {
   }
   if (!(Number.isInteger(topology.domainRanks) && topology.domainRanks > 0)) {
     throw new RangeError(
-      `cluster.topology.domainRanks: not a number of ranks: ${topology.domainRanks}; give a whole number of 1 or more`,
+      `cluster.domainRanks: not a number of ranks: ${topology.domainRanks}; give a whole number of 1 or more`,
     );
   }
-  checkLinkSpec('cluster.topology.scaleUp', topology.scaleUp);
-  if (topology.scaleOut !== null) checkLinkSpec('cluster.topology.scaleOut', topology.scaleOut);
+  checkLinkSpec('cluster.scaleUp', topology.scaleUp);
+  if (topology.scaleOut !== null) checkLinkSpec('cluster.scaleOut', topology.scaleOut);
   const domainRanks = Math.min(topology.domainRanks, rankCount);
   if (rankCount % domainRanks !== 0 && !options.unevenLastDomain) {
     const fit = Math.ceil(rankCount / domainRanks) * domainRanks;
     throw new RangeError(
-      `cluster.topology.domainRanks: domain does not divide the ranks: ${rankCount} ranks in domains of ${domainRanks}; use ${fit - domainRanks} or ${fit} ranks, or say unevenLastDomain: true`,
+      `cluster.domainRanks: domain does not divide the ranks: ${rankCount} ranks in domains of ${domainRanks}; use ${fit - domainRanks} or ${fit} ranks, or say unevenLastDomain: true`,
     );
   }
   const domainCount = Math.ceil(rankCount / domainRanks);
   if (domainCount > 1 && topology.scaleOut === null) {
     throw new RangeError(
-      `cluster.topology.scaleOut: missing: ${domainCount} domains that nothing joins; describe the network between them, or use at most ${domainRanks} ranks`,
+      `cluster.scaleOut: missing: ${domainCount} domains that nothing joins; describe the network between them, or use at most ${domainRanks} ranks`,
     );
   }
   const scaleUpFactor = new Float64Array(rankCount).fill(1);
@@ -161,7 +161,7 @@ function frameOf(cluster: ClusterSpec, options: DomainOptions): Frame {
     wanted > topology.domainRanks ? [wanted, topology.domainRanks] : [topology.domainRanks, wanted];
   if (large % small !== 0) {
     throw new RangeError(
-      `cluster.topology.options.nicsPerDomain: does not divide: ${wanted} interfaces for ${topology.domainRanks} ranks; use a divisor or a multiple of ${topology.domainRanks}`,
+      `cluster.topology.nicsPerDomain: does not divide: ${wanted} interfaces for ${topology.domainRanks} ranks; use a divisor or a multiple of ${topology.domainRanks}`,
     );
   }
   return {

@@ -56,7 +56,7 @@ export function linkTable(degraded: Readonly<Record<string, number>>): LinkTable
       if (name === undefined) return;
       const some = links.slice(0, 3).map((link) => link.name);
       throw new RangeError(
-        `cluster.topology.options.degraded: unknown link: ${name}; links are named like ${some.join(', ')}`,
+        `cluster.topology.degraded: unknown link: ${name}; links are named like ${some.join(', ')}`,
       );
     },
   };

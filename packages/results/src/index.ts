@@ -2,6 +2,7 @@ export * from './comparison.js';
 export * from './curves.js';
 export * from './interval.js';
 export * from './load-measures.js';
+export * from './make-folder.js';
 export * from './perfetto.js';
 export * from './read-run.js';
 export * from './record-schema.js';

@@ -2,7 +2,7 @@
 export class RunFolderError extends Error {
   override readonly name = 'RunFolderError';
   constructor(
-    readonly code: 'exists' | 'not-a-run' | 'damaged',
+    readonly code: 'exists' | 'not-a-run' | 'damaged' | 'unwritable',
     message: string,
   ) {
     super(message);

@@ -7,7 +7,6 @@
 import {
   closeSync,
   existsSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -21,6 +20,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { StepRecord } from '@epsim/spec';
 import { toJson } from './json.js';
+import { makeFolder } from './make-folder.js';
 import { type Run, readRun } from './read-run.js';
 import { runFiles } from './run-files.js';
 import { RunFolderError } from './run-folder-error.js';
@@ -54,7 +54,10 @@ const LOCK = '.running';
 /** A run that is being written. Open from `create` until `finish` or `close`. */
 export class RunFolder {
   readonly #records: number;
+  /** Choices per expert by layer: of the steps before the one in hand, and of that one. */
   readonly #expertLoad = new Map<number, Float64Array>();
+  readonly #stepLoad = new Map<number, readonly number[]>();
+  #step = -1;
   /** Lines that an interrupted run left, and how many of them this run has come to. */
   readonly #keptLines: readonly string[];
   #appended = 0;
@@ -75,7 +78,7 @@ export class RunFolder {
    */
   static create(dir: string, whenExists: WhenFolderExists = 'refuse'): RunFolder {
     const free = freeFolder(dir, whenExists);
-    mkdirSync(free, { recursive: true });
+    makeFolder(free);
     lock(free);
     try {
       return new RunFolder(free, whenExists === 'resume' && holdsRun(free) ? keptLines(free) : []);
@@ -110,14 +113,24 @@ export class RunFolder {
         `${join(this.dir, runFiles.records)}:${this.#appended}: not what this scenario gives; resume with the same scenario, seed and version, or name another folder`,
       );
     }
-    const load = this.#expertLoad.get(record.layer) ?? new Float64Array(record.expertLoad.length);
-    for (let e = 0; e < load.length; e++) load[e] += record.expertLoad[e];
-    this.#expertLoad.set(record.layer, load);
+    if (record.step !== this.#step) this.#addStep();
+    this.#step = record.step;
+    this.#stepLoad.set(record.layer, record.expertLoad);
   }
 
-  /** Writes everything else, the summary last, and closes. */
+  #addStep(): void {
+    for (const [layer, choices] of this.#stepLoad) {
+      const load = this.#expertLoad.get(layer) ?? new Float64Array(choices.length);
+      for (let e = 0; e < load.length; e++) load[e] += choices[e];
+      this.#expertLoad.set(layer, load);
+    }
+    this.#stepLoad.clear();
+  }
+
+  /** Writes everything else, the summary last, and closes. Tables hold the steps that the summary calls finished. */
   finish(run: FinishedRun): void {
     this.close();
+    if (this.#step < run.summary.steps.finished) this.#addStep();
     const write = (file: string, text: string) => writeFileSync(join(this.dir, file), text);
     write(runFiles.scenario, run.scenarioYaml);
     write(runFiles.timings, `${toJson(run.timings, 2)}\n`);
@@ -196,7 +209,7 @@ function freeFolder(dir: string, whenExists: WhenFolderExists): string {
   if (whenExists === 'refuse') {
     throw new RunFolderError(
       'exists',
-      `${dir}: a run is already there; name another folder or ask to replace it`,
+      `${dir}: a run is already there; name another folder, or replace it (--force)`,
     );
   }
   let number = 2;

@@ -99,7 +99,9 @@ function limit(issue: Extract<Issue, { code: 'too_small' | 'too_big' }>): string
 
 function discriminators(issue: Extract<Issue, { code: 'invalid_union' }>, value: string): string {
   const { options } = issue as { readonly options?: readonly unknown[] };
-  return options ? knownNames(value, options.map(String)) : issue.message;
+  return options
+    ? knownNames(value, options.filter((option) => option !== undefined).map(String))
+    : issue.message;
 }
 
 /** The alternative that came furthest: whose first complaint lies deepest, then the one with the fewest. */

@@ -14,7 +14,7 @@ export interface Readings {
   readonly cluster?: ClusterSpec | undefined;
   readonly rankCount?: number | undefined;
   readonly tokensPerRank?: number | undefined;
-  readonly slotsPerRank?: number | null | undefined;
+  readonly slotsPerRank?: number | readonly number[] | null | undefined;
   readonly slots?: number | null | undefined;
   readonly layers?: number | undefined;
   readonly steps?: number | undefined;
@@ -59,7 +59,10 @@ function checkModel({ moe }: ModelShape, refuse: Refuse): void {
   if (expertCount % groupCount !== 0) {
     const value = `${expertCount} experts in ${groupCount} groups`;
     refuse(['model', 'groupCount'], 'uneven', 'groups', value, 'use a divisor of the number of experts');
-  } else if (topGroupCount > groupCount || topK > (expertCount / groupCount) * topGroupCount) {
+  } else if (
+    topGroupCount > groupCount ||
+    (topK <= expertCount && topK > (expertCount / groupCount) * topGroupCount)
+  ) {
     const value = `top-${topK} within ${topGroupCount} of ${groupCount} groups of ${expertCount / groupCount} experts`;
     refuse(['model', 'topGroupCount'], 'too few', 'groups', value, 'allow more groups or fewer choices');
   }
@@ -67,7 +70,7 @@ function checkModel({ moe }: ModelShape, refuse: Refuse): void {
 
 function checkSlots({ model, rankCount, slotsPerRank, slots }: Readings, refuse: Refuse): void {
   const expertCount = model?.moe.expertCount;
-  if (typeof slots === 'number' && typeof slotsPerRank === 'number') {
+  if (typeof slots === 'number' && slotsPerRank !== undefined && slotsPerRank !== null) {
     const value = `${slots} beside slotsPerRank ${slotsPerRank}`;
     refuse(['placement', 'slots'], 'wrong', 'slots', value, 'write one of them');
   } else if (expertCount !== undefined && typeof slots === 'number' && slots < expertCount) {
@@ -79,6 +82,15 @@ function checkSlots({ model, rankCount, slotsPerRank, slots }: Readings, refuse:
     const value = `${rankCount} ranks x ${slotsPerRank} = ${all} < ${expertCount} experts`;
     const least = Math.ceil(expertCount / rankCount);
     refuse(['placement', 'slotsPerRank'], 'too few', 'slots', value, `use ${least} or more`);
+  } else if (expertCount !== undefined && rankCount !== undefined && Array.isArray(slotsPerRank)) {
+    const all = slotsPerRank.reduce((sum, each) => sum + each, 0);
+    if (slotsPerRank.length !== rankCount) {
+      const value = `${slotsPerRank.length} numbers for ${rankCount} ranks`;
+      refuse(['placement', 'slotsPerRank'], 'wrong', 'length', value, 'write one number for each rank');
+    } else if (all < expertCount) {
+      const value = `${all} in all < ${expertCount} experts`;
+      refuse(['placement', 'slotsPerRank'], 'too few', 'slots', value, `use ${expertCount} or more in all`);
+    }
   }
 }
 

@@ -84,8 +84,8 @@ export interface Scenario {
     readonly baseline: string | null;
   };
   readonly placement: Choice & {
-    /** Slots of every rank; null lets the policy take the smallest legal number. */
-    readonly slotsPerRank: number | null;
+    /** Slots of every rank, or of each, [rankCount]; null lets the policy take the smallest legal number. */
+    readonly slotsPerRank: number | readonly number[] | null;
     /** Slots of all ranks, a remainder to the first ones; null where slotsPerRank says it. */
     readonly slots: number | null;
     /** Steps between placements; 0 places once. */

@@ -20,7 +20,13 @@ export const MOST_RANKS = 8192;
 
 /** Fields at the top that are single values. */
 export const rootFields = {
-  name: z.string().min(1).max(200).optional().describe('shown in results; the name of the file unless said'),
+  name: z
+    .string()
+    .min(1)
+    .max(200)
+    .regex(/^(?!\.{1,2}$)[^/\\\n\r\t]+$/, 'write a name without slashes; runs are stored under it')
+    .optional()
+    .describe('shown in results; the name of the file unless said'),
   seed: z.int().min(0).default(0).describe('the same seed gives the same bytes in every output file'),
   phase: z.enum(['prefill', 'decode', 'train']).default('decode'),
   steps: count(1_000_000).default(1),
@@ -40,7 +46,11 @@ export const routingFields = {
 };
 
 export const placementFields = {
-  slotsPerRank: count(65_536).nullable().default(null).describe('null takes the least legal number'),
+  slotsPerRank: z
+    .union([count(65_536), z.array(z.int().min(0).max(65_536)).min(1)])
+    .nullable()
+    .default(null)
+    .describe('the same for all, or one number for each rank; null takes the least legal number'),
   slots: count(1_000_000)
     .nullable()
     .default(null)
@@ -66,7 +76,10 @@ export const dispatchFields = {
 
 export const carryFields = {
   tokensPerRank: count(65_536).optional().describe('tokens of each rank; those of the workload, at most 64'),
-  expertInnerSize: count(65_536).multipleOf(8).default(64).describe('scaled inner size of the experts'),
+  expertInnerSize: count(65_536)
+    .multipleOf(8)
+    .optional()
+    .describe("scaled inner size of the experts; 64, or the model's own where that is smaller"),
   workers: count(256).default(2),
   steps: count(1_000_000).default(1).describe('how many of the last steps are carried'),
   rows: z.enum(['fp32', 'wire']).default('fp32'),

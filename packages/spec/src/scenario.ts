@@ -49,6 +49,7 @@ const SECTIONS = [
   'plan',
 ];
 const CARRIED_TOKENS = 64;
+const CARRIED_INNER_SIZE = 64;
 
 /** Throws UserError with every problem that was found, and nothing else, whatever the text. */
 export function parseScenario(text: string, source: ScenarioSource): Scenario {
@@ -119,16 +120,24 @@ function readScenario(to: Reader, data: PlainObject, source: ScenarioSource): Sc
     },
     dispatch: dispatch as Required<typeof dispatch>,
     time,
-    carry: carry && completeCarry(carry, tokensPerRank as number),
+    carry: carry && completeCarry(carry, tokensPerRank as number, model.moe.expertInnerSize),
     plan,
   };
 }
 
 type Carry = NonNullable<ReturnType<typeof readCarry>>;
 
-function completeCarry(carry: Carry, tokensPerRank: number): NonNullable<Scenario['carry']> {
-  const { tokensPerRank: carried = Math.min(tokensPerRank, CARRIED_TOKENS), ...rest } = carry;
-  return { tokensPerRank: carried, ...(rest as Required<typeof rest>) };
+function completeCarry(
+  carry: Carry,
+  tokensPerRank: number,
+  modelInnerSize: number,
+): NonNullable<Scenario['carry']> {
+  const {
+    tokensPerRank: carried = Math.min(tokensPerRank, CARRIED_TOKENS),
+    expertInnerSize = Math.min(Math.ceil(modelInnerSize / 8) * 8, CARRIED_INNER_SIZE),
+    ...rest
+  } = carry;
+  return { tokensPerRank: carried, expertInnerSize, ...(rest as Required<typeof rest>) };
 }
 
 function nameOf(file: string): string {

@@ -9,7 +9,7 @@ export interface OutputOptions {
 export function withOutput(command: Command): Command {
   return command
     .option('--json', 'one JSON document on standard output')
-    .option('--quiet', 'no progress and no notes');
+    .option('--quiet', 'nothing beside the answer: no progress, no warnings');
 }
 
 export function withSet(command: Command): Command {
@@ -20,12 +20,12 @@ export function collect(value: string, previous: readonly string[]): string[] {
   return [...previous, value];
 }
 
-/** An integer of at least `least`. */
-export function integer(least: number): (text: string) => number {
+/** A whole number of at least `least` and at most `most`. */
+export function integer(least: number, most = 1_000_000): (text: string) => number {
   return (text) => {
     const value = Number(text);
-    if (!Number.isInteger(value) || value < least) {
-      throw new InvalidArgumentError(`expected a whole number of at least ${least}.`);
+    if (!Number.isInteger(value) || value < least || value > most) {
+      throw new InvalidArgumentError(`expected a whole number from ${least} to ${most}.`);
     }
     return value;
   };

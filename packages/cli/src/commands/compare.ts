@@ -1,8 +1,8 @@
 /** `epsim compare`: the same tokens and seeds under several settings, with how sure the differences are. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { comparisonCharts, comparisonHtml, drawCharts, terminalComparison } from '@epsim/report';
-import { type ComparedRuns, type Comparison, compareRuns } from '@epsim/results';
+import { type ComparedRuns, type Comparison, compareRuns, makeFolder } from '@epsim/results';
 import { type Command, Option } from 'commander';
 import { UsageError } from '../failure.js';
 import { measurePoint } from '../measure-point.js';
@@ -107,7 +107,7 @@ async function study(term: Terminal, options: CompareOptions): Promise<void> {
 }
 
 async function writeComparison(comparison: Comparison, dir: string): Promise<void> {
-  mkdirSync(dir, { recursive: true });
+  makeFolder(dir);
   writeFileSync(join(dir, 'comparison.json'), `${JSON.stringify(comparison, null, 2)}\n`);
   await drawCharts(comparisonCharts, comparison, dir);
   writeFileSync(join(dir, 'comparison.html'), comparisonHtml(comparison));

@@ -36,13 +36,17 @@ export function placeCommand(program: Command): void {
     .description(
       'Places the experts of every layer by the loads given, and prints the balance before and after. Balancedness is mean / max over ranks.',
     )
-    .requiredOption('--ranks <n>', 'ranks of the expert-parallel group', integer(1))
+    .requiredOption('--ranks <n>', 'ranks of the expert-parallel group', integer(1, 65_536))
     .addOption(
       new Option('--policy <name>', 'placement policy')
         .choices(Object.keys(placementPolicies))
         .default('eplb'),
     )
-    .option('--slots <n>', 'slots of all ranks (default: the fewest that the policy needs)', integer(1))
+    .option(
+      '--slots <n>',
+      'slots of all ranks (default: the fewest that the policy needs)',
+      integer(1, 1_000_000),
+    )
     .option('--nodes <n>', 'nodes that the ranks form', integer(1))
     .option('--groups <n>', 'groups of experts', integer(1))
     .option('--seed <n>', 'seed of policies that draw', integer(0))

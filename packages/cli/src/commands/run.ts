@@ -34,12 +34,12 @@ export function runCommand(program: Command): void {
     )
     .option('--out <dir>', 'run folder (default: runs/<name of the scenario>, numbered when taken)')
     .option('--force', 'replace a run that is already in --out')
-    .option('--seed <n>', "another seed than the scenario's", integer(0))
+    .option('--seed <n>', "another seed than the scenario's", integer(0, Number.MAX_SAFE_INTEGER))
     .option('--resume', 'go on with an interrupted run in --out')
     .addOption(
       new Option('--transport <kind>', 'how rows are carried').choices(['inline', 'thread', 'redis']),
     )
-    .option('--workers <n>', 'threads that carry, or shards over --redis', integer(1))
+    .option('--workers <n>', 'threads that carry, or shards over --redis', integer(1, 256))
     .option('--redis <url>', 'carry by the workers of the cluster at this Redis (or EPSIM_REDIS_URL)')
     .option('--patience <seconds>', 'longest wait for Redis or for a worker to be there', integer(1), 60)
     .option('--phase-limit <seconds>', 'longest time for one phase of one layer', integer(1), 300)

@@ -1,8 +1,8 @@
 /** `epsim sweep`: a grid of scenarios, one line per finished point, resumable after anything. */
 import { createHash } from 'node:crypto';
-import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { comparedFields, type Summary, summaryNumber } from '@epsim/results';
+import { comparedFields, makeFolder, type Summary, summaryNumber } from '@epsim/results';
 import { resolvedYaml } from '@epsim/spec';
 import type { Command } from 'commander';
 import { Interrupted, UsageError } from '../failure.js';
@@ -51,7 +51,7 @@ async function sweep(path: string, options: SweepOptions): Promise<void> {
     return { key, values, set, scenario };
   });
   const dir = options.out ?? join('runs', `${wanted[0].scenario.name}-sweep`);
-  mkdirSync(dir, { recursive: true });
+  makeFolder(dir);
   const file = join(dir, 'points.jsonl');
   const finished = readPoints(file);
   const missing = wanted.filter(({ key }) => !finished.has(key));

@@ -1,5 +1,5 @@
 /** `epsim validate`: scores the time model against published measurements. */
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type MeasurementFile,
@@ -9,6 +9,7 @@ import {
   type TableScore,
 } from '@epsim/calibration';
 import { drawCharts, validationCharts } from '@epsim/report';
+import { makeFolder } from '@epsim/results';
 import { type Command, Option } from 'commander';
 import { UsageError } from '../failure.js';
 import { readText } from '../scenario-file.js';
@@ -53,7 +54,7 @@ async function validate(options: ValidateOptions): Promise<void> {
   progress.stop();
   const tables = scores.map(({ points: _, ...score }) => score);
   if (options.out !== undefined) {
-    mkdirSync(options.out, { recursive: true });
+    makeFolder(options.out);
     writeFileSync(join(options.out, 'validation.json'), `${JSON.stringify({ tables }, null, 2)}\n`);
     await drawCharts(validationCharts, scores.flatMap(plotted), options.out);
   }

@@ -8,6 +8,9 @@ import { shownValue } from '../errors.js';
 import type { Finding } from '../findings.js';
 import { isObject } from '../reader.js';
 
+/** Sizes above these are slips of a finger, and would be laid out layer by layer. */
+const MOST = { layers: 10_000, others: 1e9 } as const;
+
 /** Fields are looked up under several spellings; null counts as absent. Wrong values are reported and replaced. */
 export interface ConfigKeys {
   readonly problems: Finding[];
@@ -65,6 +68,10 @@ export function configKeys(
       const value = found && wholeNumber(found.value);
       if (found && !value)
         refuse(found.name, 'wrong', 'value', found.value, 'must be a whole number of at least 1');
+      if (found && value && value > MOST[found.name.includes('layers') ? 'layers' : 'others']) {
+        refuse(found.name, 'out of range', '', value, 'no model has so many');
+        return 1;
+      }
       return value || 1;
     },
     countOr: (absent, ...names) => typed(names, absent, 'a whole number', wholeNumber),
