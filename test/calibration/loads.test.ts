@@ -71,6 +71,8 @@ describe('loads of published benchmarks', () => {
           expect(powerLawLoads(shape, alpha, seed)).toEqual(naivePowerLaw(shape, alpha, seed));
         },
       ),
+      // Ranks of one expert that are full before the turn comes to them.
+      { numRuns: 1000, examples: [[{ tokens: 182, expertCount: 5, ranks: 5, topK: 3 }, 1.01, 35]] },
     );
   });
 

@@ -41,9 +41,9 @@ function powerLawDraw(u: number, alpha: number, low: number, high: number): numb
 
 /**
  * Adds `units` to one rank's experts, each to the least loaded that is below `most`, or takes them from the most
- * loaded above 0 for step -1. Whole levels at a time: what one by one would give. Returns what found no place.
+ * loaded above 0 for step -1. Whole levels at a time: what one by one would give. There is room for all units.
  */
-function fill(loads: Int32Array, units: number, step: 1 | -1, most: number): number {
+function fill(loads: Int32Array, units: number, step: 1 | -1, most: number): void {
   const limit = step === 1 ? most : 0;
   const order = [...loads.keys()].sort((a, b) => step * (loads[a] - loads[b]) || a - b);
   let left = units;
@@ -53,32 +53,38 @@ function fill(loads: Int32Array, units: number, step: 1 | -1, most: number): num
     while (width < order.length && step * loads[order[width]] === level) width++;
     const next = width < order.length ? step * loads[order[width]] : limit;
     const gap = Math.min(next, limit) - level;
-    if (gap <= 0) return left;
     const rise = Math.min(gap, Math.floor(left / width));
     for (let i = 0; i < width; i++) loads[order[i]] += step * rise;
     left -= rise * width;
     if (rise === gap) continue;
     const first = order.slice(0, width).sort((x, y) => x - y);
     for (const expert of first.slice(0, left)) loads[expert] += step;
-    return 0;
+    left = 0;
   }
-  return left;
 }
 
-/** Deals `count` units out to the ranks in turn, each to its least (or from its most) loaded expert. */
+/**
+ * Deals `count` units out to the ranks in turn, each to its least (or from its most) loaded expert; a rank without
+ * room is passed over. Whole turns at a time: what one by one would give.
+ */
 function dealOut(loads: Int32Array, ranks: number, count: number, step: 1 | -1, most: number): void {
   const perRank = Math.floor(loads.length / ranks);
+  const parts = Array.from({ length: ranks }, (_, rank) =>
+    loads.subarray(rank * perRank, (rank + 1) * perRank),
+  );
+  const room = parts.map((part) => part.reduce((sum, rows) => sum + (step === 1 ? most - rows : rows), 0));
+  const units = new Int32Array(ranks);
+  const withRoom = () => [...parts.keys()].filter((rank) => units[rank] < room[rank]);
   let left = count;
-  for (let before = Number.POSITIVE_INFINITY; left > 0 && left < before; ) {
-    before = left;
-    const share = Math.floor(left / ranks);
-    const further = left % ranks;
-    for (let rank = 0; rank < ranks; rank++) {
-      const units = share + (rank < further ? 1 : 0);
-      const part = loads.subarray(rank * perRank, (rank + 1) * perRank);
-      left -= units - fill(part, units, step, most);
-    }
+  for (let open = withRoom(); left > 0 && open.length > 0; open = withRoom()) {
+    const turns = Math.min(Math.floor(left / open.length), ...open.map((rank) => room[rank] - units[rank]));
+    const reached = turns > 0 ? open : open.slice(0, left);
+    for (const rank of reached) units[rank] += Math.max(turns, 1);
+    left -= reached.length * Math.max(turns, 1);
   }
+  parts.forEach((part, rank) => {
+    fill(part, units[rank], step, most);
+  });
 }
 
 /**
