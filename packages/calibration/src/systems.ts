@@ -2,6 +2,7 @@
  * Figures of the machines that tables name, from the device presets.
  * The one idea: "b200_sxm", "B200 SXM" and "NVIDIA B200" are one device, found by the word that only it has.
  */
+import { deviceWords } from '@epsim/model';
 import { type DeviceSpec, devicePresets } from '@epsim/spec';
 
 export interface SystemFigures {
@@ -18,15 +19,11 @@ export interface SystemFigures {
 /** Streaming multiprocessors where a preset does not state them: those of the current generation. */
 const USUAL_SM_COUNT = 148;
 
-function words(name: string): readonly string[] {
-  return name.toLowerCase().split(/[^a-z0-9]+/);
-}
-
 /** Figures of a named system; null when no preset has its name or its links. */
 export function systemFigures(name: string): SystemFigures | null {
-  const wanted = words(name);
+  const wanted = deviceWords(name);
   for (const [presetName, preset] of Object.entries(devicePresets)) {
-    const system = words(presetName)[0] as string;
+    const system = deviceWords(presetName)[0] as string;
     if (!wanted.includes(system) || preset.scaleUpBytesPerSec === null) continue;
     const device: DeviceSpec = preset.device;
     return {
@@ -39,9 +36,4 @@ export function systemFigures(name: string): SystemFigures | null {
     };
   }
   return null;
-}
-
-/** Letters that a system's name starts with: h for H100, gb for GB200. */
-export function deviceGeneration(system: string): string {
-  return /^[a-z]+/.exec(system.toLowerCase())?.[0] ?? '';
 }

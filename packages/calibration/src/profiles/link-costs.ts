@@ -3,9 +3,9 @@
  * The one idea: achieved fractions replace those of the links, and the fixed part is told apart from the bytes,
  * so that whoever times uneven pairs adds it once.
  */
-
+import { deviceGeneration } from '@epsim/model';
 import { type LinkParameters, NEUTRAL_LINK } from '../models/link-model.js';
-import { deviceGeneration, systemFigures } from '../systems.js';
+import { systemFigures } from '../systems.js';
 import type { LinkProfile } from './link-profile.js';
 import { linkProfiles } from './link-profile-data.js';
 

@@ -2,9 +2,14 @@
  * The shipped parameters that speak for a profile, own or borrowed from a related system.
  * The one idea: an unmeasured system takes the fractions of its nearest relative, and that is said.
  */
-import { type DenseKernel, type DeviceProfile, deviceProfiles, type ExpertKernel } from '@epsim/model';
+import {
+  type DenseKernel,
+  type DeviceProfile,
+  deviceGeneration,
+  deviceProfiles,
+  type ExpertKernel,
+} from '@epsim/model';
 import { type TimeModel, valuesFor } from '../experiment.js';
-import { deviceGeneration } from '../systems.js';
 import { linkProfiles } from './link-profile-data.js';
 
 export interface ShippedValues {

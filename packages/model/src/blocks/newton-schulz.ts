@@ -5,6 +5,8 @@
  * The coefficients trade exactness for speed: singular values end between about 0.7 and 1.2.
  * Source: Moonlight's Muon (a, b, c = 3.4445, -4.7750, 2.0315).
  */
+import { transposed } from './transposed.js';
+
 const [A, B, C] = [3.4445, -4.775, 2.0315];
 
 /** out [n x n] = x x^T for x [n x m]. */
@@ -19,10 +21,6 @@ function gram(x: Float64Array, n: number, m: number): Float64Array {
     }
   }
   return out;
-}
-
-function transpose(x: Float64Array, rows: number, columns: number): Float64Array {
-  return Float64Array.from({ length: x.length }, (_, i) => x[(i % rows) * columns + Math.floor(i / rows)]);
 }
 
 /** One step on x [n x m], n <= m. */
@@ -55,9 +53,9 @@ export function newtonSchulz(
   const scaled = Float64Array.from(matrix, (value) => value / (Math.sqrt(norm) + 1e-7));
   const tall = rows > columns;
   const [n, m] = tall ? [columns, rows] : [rows, columns];
-  let x = tall ? transpose(scaled, rows, columns) : scaled;
+  let x = tall ? transposed(scaled, rows, columns) : scaled;
   for (let step = 0; step < steps; step++) x = newtonSchulzStep(x, n, m);
-  return tall ? transpose(x, columns, rows) : x;
+  return tall ? transposed(x, columns, rows) : x;
 }
 
 /** Frobenius size of X X^T - I over the shorter side: 0 when rows (or columns) are orthonormal. */
@@ -65,7 +63,7 @@ export function orthogonalityError(matrix: ArrayLike<number>, rows: number, colu
   const x = Float64Array.from(matrix);
   const tall = rows > columns;
   const [n, m] = tall ? [columns, rows] : [rows, columns];
-  const product = gram(tall ? transpose(x, rows, columns) : x, n, m);
+  const product = gram(tall ? transposed(x, rows, columns) : x, n, m);
   let squares = 0;
   for (let i = 0; i < n * n; i++) squares += (product[i] - (i % (n + 1) === 0 ? 1 : 0)) ** 2;
   return Math.sqrt(squares);

@@ -30,15 +30,3 @@ export function attentionParts(
     core: rooflineTime(coreWork(attention, batch), device, profile, profile.attention),
   };
 }
-
-/** The sum of both parts. */
-export function attentionTime(
-  model: ModelShape,
-  device: DeviceSpec,
-  attention: AttentionShape,
-  batch: AttentionBatch,
-  profile?: DeviceProfile,
-): Estimate {
-  const { projections, core } = attentionParts(model, device, attention, batch, profile);
-  return { ...core, ns: projections.ns + core.ns };
-}

@@ -4,7 +4,7 @@
  * projections are the mixer's matrices, counted from its parameter list.
  * Kernel quality is not known here.
  */
-import type { AttentionShape, ModelShape, Precision } from '@epsim/spec';
+import type { AttentionShape, ModelShape } from '@epsim/spec';
 import { attentionTensors } from '../parameters/attention-parameters.js';
 import { cacheElementsPerToken, fixedStateElements } from '../parameters/state.js';
 import { storedBytes } from '../parameters/tensor-entry.js';
@@ -31,7 +31,9 @@ export interface AttentionBatch {
 export function visiblePairs(newTokens: number, contextTokens: number, window: number | null = null): number {
   const past = contextTokens - newTokens;
   if (past < 0) {
-    throw new RangeError(`visiblePairs: ${newTokens} new tokens in a context of ${contextTokens}`);
+    throw new RangeError(
+      `visiblePairs: ${newTokens} new tokens in a context of ${contextTokens}; a context holds its new tokens`,
+    );
   }
   if (window === null) return newTokens * past + (newTokens * (newTokens + 1)) / 2;
   const growing = Math.max(0, Math.min(newTokens, window - past));
@@ -46,9 +48,8 @@ export function projectionWork(model: ModelShape, attention: AttentionShape, tok
   let kernels = 0;
   for (const tensor of attentionTensors(attention, model.hiddenSize)) {
     if (tensor.plain) continue;
-    const precision: Precision = model.precision.rest;
     elements += tensor.elements;
-    bytes += storedBytes(tensor.elements, precision);
+    bytes += storedBytes(tensor.elements, model.precision.rest);
     kernels += 1;
   }
   const rows = ACTIVATION_BYTES * tokens * (elements / model.hiddenSize + 2 * model.hiddenSize);

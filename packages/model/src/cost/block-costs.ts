@@ -47,7 +47,7 @@ const KERNELS: Readonly<Record<string, number>> = {
 };
 
 /** Name of a mixer's kind; windows apart, because they cost differently. */
-export function mixerName(attention: AttentionShape): string {
+function mixerName(attention: AttentionShape): string {
   const window = attention.kind === 'gqa' ? attention.windowTokens : null;
   return window === null ? attention.kind : `${attention.kind} window ${window}`;
 }

@@ -7,7 +7,7 @@ import { moeTensors } from '../parameters/feed-forward-parameters.js';
 import { storedBytes } from '../parameters/tensor-entry.js';
 import type { ComputeFormat, DeviceProfile } from './device-profile.js';
 import { profileFor } from './profiles.js';
-import { NO_WORK, rooflineTime, type Work } from './roofline.js';
+import { addWork, NO_WORK, rooflineTime, type Work } from './roofline.js';
 
 /** Activations between kernels are 16 bits. */
 const ACTIVATION_BYTES = 2;
@@ -65,11 +65,7 @@ export function denseLayerWork(model: ModelShape, rows: number): Record<DensePar
     upProjection: latent,
     sharedExperts:
       shared === undefined ? NO_WORK : { ...matrixWork(rows, shared.elements, rest, sharedRows), kernels: 3 },
-    norms: {
-      flops: norms.flops + latentNorm.flops,
-      bytes: norms.bytes + latentNorm.bytes,
-      kernels: norms.kernels + latentNorm.kernels,
-    },
+    norms: addWork(norms, latentNorm),
   };
 }
 

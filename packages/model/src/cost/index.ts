@@ -1,4 +1,4 @@
-export { attentionParts, attentionTime } from './attention-time.js';
+export { attentionParts } from './attention-time.js';
 export {
   type AttentionBatch,
   attentionWork,
@@ -11,10 +11,10 @@ export {
   blockCosts,
   type ContextCost,
   contextCosts,
-  mixerName,
   withSoftmaxEverywhere,
 } from './block-costs.js';
 export { type DensePart, denseLayerParts, denseLayerWork, elementWork, matrixWork } from './dense-parts.js';
+export { deviceGeneration, deviceWords } from './device-name.js';
 export type {
   ComputeFormat,
   DenseKernel,
@@ -43,8 +43,6 @@ export {
   combine,
   errorBar,
   NO_WORK,
-  peakFlops,
   rooflineNs,
-  rooflineTime,
   type Work,
 } from './roofline.js';

@@ -3,14 +3,10 @@
  * The one idea: a kernel's fractions travel to a device that nobody measured, with a wider error bar.
  */
 import type { DeviceSpec, Precision } from '@epsim/spec';
+import { deviceGeneration, deviceWords } from './device-name.js';
 import type { DeviceProfile } from './device-profile.js';
 import type { KernelName } from './kernel-templates.js';
 import { deviceProfiles } from './profile-data.js';
-
-/** Words of a device's name in lower case: "H200 SXM" gives h200 and sxm. */
-function nameWords(name: string): readonly string[] {
-  return name.toLowerCase().split(/[^a-z0-9]+/);
-}
 
 /** Weight formats that share a kernel. */
 function weightKind(precision: Precision): 'w4' | 'w8' | 'w16' {
@@ -24,11 +20,6 @@ function kernelFor(device: DeviceSpec, precision: Precision): KernelName {
   return kind === 'w8' ? 'deepgemm-fp8' : 'grouped-bf16';
 }
 
-/** Letters that a device's name starts with: its generation. */
-function generation(name: string): string {
-  return /^[a-z]+/.exec(name.toLowerCase())?.[0] ?? '';
-}
-
 /** Error of a kernel's fractions on another architecture: H200 predicted from Blackwell was off by 62 % in the median. */
 const OTHER_ARCHITECTURE_ERROR = 0.6;
 
@@ -36,7 +27,7 @@ const OTHER_ARCHITECTURE_ERROR = 0.6;
 function borrowed(profile: DeviceProfile, device: DeviceSpec): DeviceProfile {
   const known = profile.leaveOutError;
   // GB200 and B200 are one architecture, as are GH200 and H200: the last letter tells.
-  const sameArchitecture = generation(profile.device).at(-1) === generation(device.name).at(-1);
+  const sameArchitecture = deviceGeneration(profile.device).at(-1) === deviceGeneration(device.name).at(-1);
   const doubled = known === null ? null : 2 * known;
   return {
     ...profile,
@@ -53,15 +44,15 @@ function borrowed(profile: DeviceProfile, device: DeviceSpec): DeviceProfile {
  * Whole fused layers ('fused-w4a8') are never taken by default; ask for them by name.
  */
 export function profileFor(device: DeviceSpec, precision: Precision): DeviceProfile {
-  const words = nameWords(device.name);
+  const words = deviceWords(device.name);
   const kernel = kernelFor(device, precision);
   const candidates = Object.values<DeviceProfile>(deviceProfiles).filter((one) => one.kernel === kernel);
   const own = candidates.find((profile) => words.includes(profile.device));
   if (own !== undefined) return own;
-  const letters = generation(device.name);
+  const letters = deviceGeneration(device.name);
   const nearest =
-    candidates.find((one) => generation(one.device) === letters) ??
-    candidates.find((one) => generation(one.device).at(-1) === letters.at(-1)) ??
+    candidates.find((one) => deviceGeneration(one.device) === letters) ??
+    candidates.find((one) => deviceGeneration(one.device).at(-1) === letters.at(-1)) ??
     (candidates[0] as DeviceProfile);
   return borrowed(nearest, device);
 }

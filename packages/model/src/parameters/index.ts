@@ -1,6 +1,5 @@
-export { attentionTensors } from './attention-parameters.js';
 export { type BlockShard, shardByBlocks } from './block-shard.js';
-export { expertBiasElements, expertElements } from './feed-forward-parameters.js';
+export { expertElements } from './feed-forward-parameters.js';
 export { parameterList } from './parameter-list.js';
 export {
   activeParamCount,
@@ -11,7 +10,6 @@ export {
 } from './parameter-totals.js';
 export {
   cacheElementsPerToken,
-  fixedStateElements,
   type StateBytes,
   type StateFormat,
   type StateOptions,

@@ -5,9 +5,11 @@
  * and everything that is not a product's matrix goes through AdamW.
  */
 import type { ModelShape } from '@epsim/spec';
+import { topKNaive } from '@epsim/tensor';
 import { Tape } from '../autodiff/tape.js';
 import { type AdamState, adamState, adamStep, muonStep } from '../optimizers.js';
 import { quantileBias } from '../quantile-bias.js';
+import { transposed } from '../transposed.js';
 import { k3Loss } from './k3-loss.js';
 import { type Parameter, type Parameters, parameterOf } from './parameters.js';
 
@@ -53,28 +55,11 @@ export interface StepReport {
 /** Loads [experts] of the top k of scores + bias. */
 function expertLoads(scores: Float32Array, bias: Float32Array, topK: number): Int32Array {
   const loads = new Int32Array(bias.length);
-  const chosen = new Set<number>();
   for (let from = 0; from < scores.length; from += bias.length) {
-    chosen.clear();
-    for (let place = 0; place < topK; place++) {
-      let best = -1;
-      for (let e = 0; e < bias.length; e++) {
-        if (!chosen.has(e) && (best < 0 || scores[from + e] + bias[e] > scores[from + best] + bias[best]))
-          best = e;
-      }
-      chosen.add(best);
-      loads[best]++;
-    }
+    const biased = bias.map((b, expert) => scores[from + expert] + b);
+    for (const expert of topKNaive(biased, topK)) loads[expert]++;
   }
   return loads;
-}
-
-function transposed(x: Float64Array, rows: number, columns: number): Float64Array {
-  const out = new Float64Array(x.length);
-  for (let r = 0; r < rows; r++) {
-    for (let c = 0; c < columns; c++) out[c * rows + r] = x[r * columns + c];
-  }
-  return out;
 }
 
 /** Optimizer state per tensor, and the steps. */
