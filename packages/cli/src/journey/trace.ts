@@ -150,10 +150,21 @@ function nextToken(shape: ModelShape, logits: Float32Array, seed: number): NextT
 const first = (shape: ModelShape, kind: 'kda' | 'mla') =>
   shape.layers.findIndex((layer) => layer.attention?.kind === kind);
 
+/** What the parts of a trace are made from. */
+interface Travelled {
+  readonly request: JourneyRequest;
+  readonly model: K3Model;
+  readonly stream: Stream;
+  readonly focus: number;
+  /** The layer of experts that is shown. */
+  readonly shown: number;
+  readonly calibration: Awaited<ReturnType<typeof calibrate>>;
+  readonly seen: Seen;
+}
+
 /** Runs the journey. Throws RangeError for a text or a token that the model does not have. */
 export async function journey(request: JourneyRequest): Promise<JourneyTrace> {
   const { shape, seed, note } = request;
-  const { hiddenSize: hidden } = shape;
   const model: K3Model = { shape, weights: k3Weights(shape, seededMaker(shape, seed)) };
   const stream = streamOf(model, request.text, seed);
   const focus = request.token ?? stream.labels.length - 1;
@@ -167,82 +178,84 @@ export async function journey(request: JourneyRequest): Promise<JourneyTrace> {
   note('one stream through the miniature');
   const seen = await travel(request, model, stream);
   note('the gradient, and Kimi K3 at full size');
-  const kdaLayer = first(shape, 'kda');
-  const mlaLayer = first(shape, 'mla');
-  const mixerOf = (layer: number) => {
-    const { mixer } = model.weights.layers[layer];
-    return mixer;
-  };
-  const kdaMixer = mixerOf(kdaLayer);
-  const mlaMixer = mixerOf(mlaLayer);
-  if (kdaMixer.kind !== 'kda' || mlaMixer.kind !== 'mla') throw new RangeError(`${shape.name} is not K3's`);
-  const experts = seen.experts.find((event) => event.layer === shown);
-  const carried = seen.plans.get(shown);
-  const ffn = model.weights.layers[shown].ffn;
-  if (experts === undefined || carried === undefined || ffn.kind !== 'moe') {
-    throw new Error(`invariant: layer ${shown} was not carried`);
-  }
+  const travelled: Travelled = { request, model, stream, focus, shown, calibration, seen };
   const full = fullSizePlan(seed);
-  const rowBytes = { dispatch: shape.moe.expertWidth * 4, combine: shape.moe.expertWidth * 4 };
   return {
     format: 'epsim-journey-1',
     version: request.version,
     model: shape.name,
     seed,
-    sources: {
-      miniature: `${shape.name}, untrained weights of seed ${seed}: one pass over ${stream.labels.length} rows, expert layers carried between ${request.rankCount} ranks in FP32.`,
-      calibration: `${shape.name}, the same weights: router scores of ${calibration.tokens} tokens of a text made here, frozen while the bias is moved.`,
-      gradient: `${shape.name}, the same weights: the gradient of the loss on ${GRADIENT_TOKENS} tokens of that text.`,
-      training:
-        request.training === null
-          ? null
-          : `${shape.name} trained here from seed ${seed}, ${request.training.runs[0].loss.length} steps of ${request.training.tokensPerStep} tokens in each run.`,
-      fullSizePlan: full.words,
-      fullSizeShape: 'Kimi K3 at full size, computed from the sizes in its published configuration.',
-    },
+    sources: sourcesOf(travelled, full.words),
     stream: streamPart(shape, stream, focus),
     layers: layerRows(shape, seen.mixers, focus),
-    kda: kdaPart(
-      seen.mixers[kdaLayer],
-      shape.layers[kdaLayer].attention as KdaShape,
-      kdaMixer.weights,
-      hidden,
-      0,
-      focus,
-    ),
-    mla: mlaPart(
-      seen.mixers[mlaLayer],
-      shape.layers[mlaLayer].attention as MlaShape,
-      mlaMixer.weights,
-      hidden,
-      focus,
-    ),
+    ...memoryParts(travelled),
     depth: depthRows(seen.depth, focus),
-    width: widthPart({
-      source: 'miniature',
-      shape,
-      layer: shown,
-      scores: experts.scores,
-      bias: ffn.weights.selectionBias,
-      plan: carried.plan,
-      focus,
-      rowBytes,
-      carriedBytes: carried.bytes,
-    }),
-    balance: {
-      source: 'calibration',
-      model: shape.name,
-      layer: shown,
-      tokens: calibration.tokens,
-      topK: shape.moe.topK,
-      rounds: calibration.rounds,
-    },
-    muon: muonPart(shape, seed, kdaLayer, GRADIENT_TOKENS),
+    ...widthParts(travelled),
+    muon: muonPart(shape, seed, first(shape, 'kda'), GRADIENT_TOKENS),
     nextToken: nextToken(shape, rowOf(seen.logits, focus, shape.vocabSize), seed),
     training: request.training,
     fullSize: fullSizePart(),
     fullSizeWidth: full.width,
     fullSizeBalance: full.balance,
+  };
+}
+
+function sourcesOf(
+  { request, stream, calibration }: Travelled,
+  fullSizePlan: string,
+): JourneyTrace['sources'] {
+  const { shape, seed, rankCount, training } = request;
+  return {
+    miniature: `${shape.name}, untrained weights of seed ${seed}: one pass over ${stream.labels.length} rows, expert layers carried between ${rankCount} ranks in FP32.`,
+    calibration: `${shape.name}, the same weights: router scores of ${calibration.tokens} tokens of a text made here, frozen while the bias is moved.`,
+    gradient: `${shape.name}, the same weights: the gradient of the loss on ${GRADIENT_TOKENS} tokens of that text.`,
+    training:
+      training === null
+        ? null
+        : `${shape.name} trained here from seed ${seed}, ${training.runs[0].loss.length} steps of ${training.tokensPerStep} tokens in each run.`,
+    fullSizePlan,
+    fullSizeShape: 'Kimi K3 at full size, computed from the sizes in its published configuration.',
+  };
+}
+
+/** The first head of the first recurrent layer, and the first global read. */
+function memoryParts({ model, seen, focus }: Travelled): Pick<JourneyTrace, 'kda' | 'mla'> {
+  const { shape, weights } = model;
+  const [kdaLayer, mlaLayer] = [first(shape, 'kda'), first(shape, 'mla')];
+  const [kda, mla] = [weights.layers[kdaLayer].mixer, weights.layers[mlaLayer].mixer];
+  if (kda.kind !== 'kda' || mla.kind !== 'mla') throw new RangeError(`${shape.name} is not K3's`);
+  const kdaShape = shape.layers[kdaLayer].attention as KdaShape;
+  const mlaShape = shape.layers[mlaLayer].attention as MlaShape;
+  return {
+    kda: kdaPart(seen.mixers[kdaLayer], kdaShape, kda.weights, shape.hiddenSize, 0, focus),
+    mla: mlaPart(seen.mixers[mlaLayer], mlaShape, mla.weights, shape.hiddenSize, focus),
+  };
+}
+
+function widthParts(travelled: Travelled): Pick<JourneyTrace, 'width' | 'balance'> {
+  const { model, seen, shown, focus, calibration } = travelled;
+  const { shape } = model;
+  const experts = seen.experts.find((event) => event.layer === shown);
+  const carried = seen.plans.get(shown);
+  const { ffn } = model.weights.layers[shown];
+  if (experts === undefined || carried === undefined || ffn.kind !== 'moe') {
+    throw new Error(`invariant: layer ${shown} was not carried`);
+  }
+  const floatRow = shape.moe.expertWidth * 4;
+  return {
+    width: widthPart({
+      ...{ source: 'miniature', shape, layer: shown, plan: carried.plan, focus },
+      scores: experts.scores,
+      bias: ffn.weights.selectionBias,
+      rowBytes: { dispatch: floatRow, combine: floatRow },
+      carriedBytes: carried.bytes,
+    }),
+    balance: {
+      ...{ source: 'calibration', model: shape.name, layer: shown },
+      tokens: calibration.tokens,
+      topK: shape.moe.topK,
+      rounds: calibration.rounds,
+    },
   };
 }
 
