@@ -18,6 +18,8 @@ export interface Table {
   readonly rows: readonly Row[];
 }
 
+const { shape } = summarySchema;
+
 const imbalanceUnits = {
   maxOverMean: 'ratio',
   meanOverMax: 'ratio',
@@ -29,8 +31,11 @@ const imbalanceUnits = {
 
 /** Every figure of `summary` but the phases of time, which `phaseRows` gives with their sources. */
 export function summaryTables(summary: Summary): Table[] {
-  const { shape } = summarySchema;
-  const tables: Table[] = [
+  return [...timedTables(summary), ...measuredTables(summary), ...baselineTables(summary)];
+}
+
+function measuredTables(summary: Summary): Table[] {
+  return [
     table('Load over experts', 'load', summary.load, shape.load.shape, {
       tokensPerExpert: 'count',
       ...imbalanceUnits,
@@ -81,36 +86,33 @@ export function summaryTables(summary: Summary): Table[] {
       perStep: 'count',
     }),
   ];
-  if (summary.baseline !== null) {
-    const { baseline } = summary;
-    const baselineShape = shape.baseline.unwrap().shape;
-    tables.push(
-      table(`Baseline: ${baseline.policy} on the same tokens`, 'baseline', baseline, baselineShape, {
-        stepNs: 'ns',
-      }),
-      table('Baseline load over experts', 'baseline.load', baseline.load, baselineShape.load.shape, {
-        maxVio: 'ratio',
-        lastStepMaxVio: 'ratio',
-        ...imbalanceUnits,
-      }),
-      table(
-        'Baseline load over ranks',
-        'baseline.ranks',
-        baseline.ranks,
-        baselineShape.ranks.shape,
-        imbalanceUnits,
-      ),
-    );
-  }
-  if (summary.timed === null) return tables;
-  const timed = table('Time', 'timed', summary.timed, shape.timed.unwrap().shape, {
-    stepNs: 'ns',
-    tokensPerSecPerRank: 'perSec',
-    stragglerIdleFraction: 'fraction',
-    relErrorBar: 'fraction',
-    unscoredFraction: 'fraction',
-  });
-  return [timed, ...tables];
+}
+
+function baselineTables({ baseline }: Summary): Table[] {
+  if (baseline === null) return [];
+  const { shape: fields } = shape.baseline.unwrap();
+  return [
+    table(`Baseline: ${baseline.policy} on the same tokens`, 'baseline', baseline, fields, { stepNs: 'ns' }),
+    table('Baseline load over experts', 'baseline.load', baseline.load, fields.load.shape, {
+      maxVio: 'ratio',
+      lastStepMaxVio: 'ratio',
+      ...imbalanceUnits,
+    }),
+    table('Baseline load over ranks', 'baseline.ranks', baseline.ranks, fields.ranks.shape, imbalanceUnits),
+  ];
+}
+
+function timedTables({ timed }: Summary): Table[] {
+  if (timed === null) return [];
+  return [
+    table('Time', 'timed', timed, shape.timed.unwrap().shape, {
+      stepNs: 'ns',
+      tokensPerSecPerRank: 'perSec',
+      stragglerIdleFraction: 'fraction',
+      relErrorBar: 'fraction',
+      unscoredFraction: 'fraction',
+    }),
+  ];
 }
 
 export interface PhaseRow {

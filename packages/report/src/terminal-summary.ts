@@ -11,6 +11,18 @@ export interface TerminalLook {
   /** Columns. Lines are wrapped to it at words where they can be. */
   readonly width: number;
   readonly colour: boolean;
+  /** How rows were carried this time, where that is known; as the scenario asks otherwise. */
+  readonly carriedBy?: { readonly transport: string; readonly workers: number };
+}
+
+/** Who carried the rows, out of timings.json; empty when nothing was carried or nothing is known. */
+export function carriedBy(
+  timings: Readonly<Record<string, unknown>> | null,
+): Pick<TerminalLook, 'carriedBy'> {
+  const { transport, workers } = timings ?? {};
+  return typeof transport === 'string' && typeof workers === 'number'
+    ? { carriedBy: { transport, workers } }
+    : {};
 }
 
 const LABEL = 12;
@@ -53,7 +65,7 @@ export function terminalSummary(summary: Summary, look: TerminalLook): string {
       ? []
       : entry(look, 'time', `${formatValue(timed.stepNs, 'ns')} a step, ${timeNote(timed)}`)),
     ...phaseLines(summary, look),
-    ...entry(look, 'carried', carriedText(summary)),
+    ...entry(look, 'carried', carriedText(summary, look)),
     ...summary.notes.flatMap((note, i) => entry(look, i === 0 ? 'notes' : '', note)),
   ];
   return `${lines.join('\n')}\n`;
@@ -93,13 +105,14 @@ function phaseLines(summary: Summary, look: TerminalLook): string[] {
   });
 }
 
-function carriedText({ carried }: Summary): string {
+function carriedText({ carried }: Summary, look: TerminalLook): string {
   if (carried.transport === null) return 'nothing; counts and time only';
+  const { transport, workers } = look.carriedBy ?? carried;
   const scaled =
     carried.expertInnerSize === carried.fullExpertInnerSize
       ? ''
       : `, experts scaled to inner size ${carried.expertInnerSize} of ${carried.fullExpertInnerSize}`;
-  return `${formatValue(carried.tokens, 'count')} tokens by ${carried.transport}, ${carried.workers} worker${carried.workers === 1 ? '' : 's'}, ${
+  return `${formatValue(carried.tokens, 'count')} tokens by ${transport}, ${workers} worker${workers === 1 ? '' : 's'}, ${
     carried.checked
       ? `checked: largest relative error ${formatValue(carried.maxRelError, 'ratio')}`
       : 'not checked'
@@ -116,7 +129,7 @@ function barLine({ width, colour }: TerminalLook, label: string, share: number, 
 }
 
 /** `share` of `room` columns in blocks of an eighth, padded to `room`. */
-export function unicodeBar(share: number, room: number): string {
+function unicodeBar(share: number, room: number): string {
   const eighths = Math.round(Math.min(1, Math.max(0, share)) * room * 8);
   const part = eighths % 8 === 0 ? '' : '▏▎▍▌▋▊▉'[(eighths % 8) - 1];
   return ('█'.repeat(Math.floor(eighths / 8)) + part).padEnd(room);
