@@ -5,7 +5,7 @@
  * The values themselves are tensor's `gluAt`.
  */
 import type { ModelShape } from '@epsim/spec';
-import { type Glu, sigmoid } from '@epsim/tensor';
+import { type Glu, sigmoid, softBound } from '@epsim/tensor';
 
 /** The activation of a model's experts. Throws RangeError for activations without a gate (gelu, relu2). */
 export function gluOf(model: Pick<ModelShape, 'activation' | 'situ'>): Glu {
@@ -24,7 +24,7 @@ export function gluGateDerivative(glu: Glu, gate: number, up: number): number {
   const s = sigmoid(gate);
   if (glu.kind === 'swiglu') return up * s * (1 + gate * (1 - s));
   const t = Math.tanh(gate / glu.gateBound);
-  const bounded = glu.upBound === null ? up : glu.upBound * Math.tanh(up / glu.upBound);
+  const bounded = glu.upBound === null ? up : softBound(up, glu.upBound);
   return ((1 - t * t) * s + glu.gateBound * t * s * (1 - s)) * bounded;
 }
 
@@ -32,7 +32,7 @@ export function gluGateDerivative(glu: Glu, gate: number, up: number): number {
 export function gluUpDerivative(glu: Glu, gate: number, up: number): number {
   const s = sigmoid(gate);
   if (glu.kind === 'swiglu') return gate * s;
-  const branch = glu.gateBound * Math.tanh(gate / glu.gateBound) * s;
+  const branch = softBound(gate, glu.gateBound) * s;
   if (glu.upBound === null) return branch;
   const t = Math.tanh(up / glu.upBound);
   return branch * (1 - t * t);
