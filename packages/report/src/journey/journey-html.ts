@@ -9,7 +9,7 @@ import type { Scene } from './page/scene.js';
 import { journeyScenes } from './page/scenes.js';
 import type { JourneyTrace, SourceName } from './trace.js';
 
-/** Modules of the page in the order of their needs; they share one scope, so their names are all different. */
+/** Modules of the page in the order of their needs. */
 const SCENE_MODULES = [
   'stream',
   'rhythm',
@@ -95,8 +95,9 @@ ${scenes.map((scene) => besidesHtml(scene, trace)).join('\n')}
 <script type="application/json" id="trace">${JSON.stringify(trace).replaceAll('<', '\\u003c')}</script>
 <script>(() => {
 'use strict';
+const modules = {};
 ${MODULES.map(plainScript).join('\n')}
-playJourney();
+modules['/page/player.js'].playJourney();
 })();</script>
 </body>
 </html>
@@ -118,15 +119,24 @@ function besidesHtml({ id, sources, fullSize }: Scene, trace: JourneyTrace): str
   }`;
 }
 
-/** A compiled module as plain statements. */
+/**
+ * A compiled module as a function that fills `modules`: each has a scope of its own, as it had as a file.
+ * `import { a as b } from './x.js'` reads from a module that stands before it.
+ */
 function plainScript(name: string): string {
   const text = readFileSync(new URL(`./${name}.js`, import.meta.url), 'utf8');
+  const exported = [...text.matchAll(/^export (?:async )?(?:function|const) (\w+)/gm)].map(([, own]) => own);
   const plain = text
-    .replace(/^import [\s\S]*?;$/gm, '')
-    .replace(/^export (?=function|const)/gm, '')
+    .replace(/^import \{([^}]*)\} from '([^']+)';$/gm, (_, names: string, from: string) => {
+      const file = new URL(from, new URL(`http://journey/${name}`)).pathname;
+      return `const {${names.replaceAll(' as ', ': ')}} = modules['${file}'];`;
+    })
+    .replace(/^export (?=(?:async )?(?:function|const))/gm, '')
+    .replace(/^export \{\};$/gm, '')
     .replace(/^\/\/# sourceMappingURL=.*$/m, '');
-  if (/<\/script|<!--/i.test(plain)) {
-    throw new Error(`invariant: ${name} would end the script element that holds it`);
+  if (/<\/script|<!--|^(?:import|export) /im.test(plain)) {
+    throw new Error(`invariant: ${name} cannot stand in a page as it is`);
   }
-  return plain;
+  const { pathname } = new URL(`${name}.js`, 'http://journey/');
+  return `(() => {\n${plain}\nmodules['${pathname}'] = { ${exported.join(', ')} };\n})();`;
 }
