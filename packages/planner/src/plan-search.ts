@@ -3,11 +3,12 @@
  */
 import { dispatchOptions } from '@epsim/engine';
 import type { PlanRequest, Scenario } from '@epsim/spec';
+import type { Placer } from './chains.js';
 import type { LoadSample } from './load-sample.js';
 import { createMemoryModel } from './memory.js';
 import { createPools } from './pools.js';
 import type { Search } from './search.js';
-import { createStepModel, type Placer } from './step-time.js';
+import { createStepModel } from './step-time.js';
 
 /** A scenario's `plan`, or a RangeError that says what to write where it has none. */
 export function requestOf({ plan }: Scenario): PlanRequest {

@@ -3,7 +3,7 @@
  * Knows only the plan; nothing is computed here.
  */
 import { formatBytes, formatNs, formatWatts } from '@epsim/spec';
-import type { CapacityPlan, PlanDetail, PlannedLayout } from './plan.js';
+import type { CapacityPlan, PlanDetail, PlannedLayout } from './plan-nouns.js';
 import type { UnderLoad } from './serving/under-load.js';
 
 const MOST_LAYOUTS = 8;

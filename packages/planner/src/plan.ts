@@ -3,122 +3,23 @@
  * One idea: everything is a number with where it comes from; what nobody stated is an assumption in words.
  */
 
-import { activeParamCount, checkpointBytes, paramCount, profileFor } from '@epsim/model';
-import { formatBytes, formatNs, type PlanRequest, type Scenario } from '@epsim/spec';
+import { activeParamCount, checkpointBytes, paramCount } from '@epsim/model';
+import type { Scenario } from '@epsim/spec';
 import { enumerateLayouts, mostRanks } from './candidates.js';
-import { FLEET_LOAD, type Fleet } from './economics.js';
-import { PREFILL_KERNEL_SHARE } from './engine-share.js';
-import { type LauncherName, launchAll, launchPools } from './launch/index.js';
-import type { Launch, LaunchPool } from './launch/launcher.js';
+import { createPlacer, type Placer } from './chains.js';
+import { launchAll, launchPools } from './launch/index.js';
 import { type Layout, layoutName, layoutNotes, layoutRanks } from './layout.js';
 import { type LoadSample, sampleLoads } from './load-sample.js';
-import type { RankMemory } from './memory.js';
-import { type Miss, missText, relaxation } from './objectives.js';
+import { missText, relaxation } from './objectives.js';
+import type { CapacityPlan, FrontierLayout, PlanDetail, PlannedLayout, PlannedPool } from './plan-nouns.js';
 import { requestOf, searchOf } from './plan-search.js';
+import { assumptionsOf, sourcesOf } from './plan-words.js';
 import type { Pools } from './pools.js';
 import type { Evaluated, Fallen, Serving } from './search.js';
-import { type Sensitivity, sensitivityOf } from './sensitivity.js';
+import { sensitivityOf } from './sensitivity.js';
 import { searchUnderLoad } from './serving/held.js';
 import { type UnderLoad, underLoad } from './serving/under-load.js';
-import { createPlacer, type OverlapName, type Placer, type StepParts } from './step-time.js';
 import { END_TO_END_ERROR } from './validation/error.js';
-
-export interface PlannedPool {
-  readonly layout: string;
-  readonly degrees: Layout;
-  readonly ranks: number;
-}
-
-/** One layout with the largest batch that meets the objectives, or the one that misses them least. */
-export interface PlannedLayout extends PlannedPool {
-  readonly feasible: boolean;
-  /** What is missed, or why nothing can be loaded. */
-  readonly why?: string;
-  /** The nearest layout that is feasible. */
-  readonly change?: string;
-  /** Prefill and decode in pools of their own, or together. */
-  readonly serving: Serving;
-  readonly prefill:
-    | (PlannedPool & { readonly chunkTokens: number; readonly instancesPerDecode: number })
-    | null;
-  /** Micro-batch overlap: a name in the engine's registry. */
-  readonly overlap: OverlapName | null;
-  /** Resident sequences of each attention group. */
-  readonly sequencesPerGroup: number | null;
-  readonly ttftNs: number | null;
-  readonly tpotNs: number | null;
-  readonly tokensPerSecPerRank: number | null;
-  readonly tokensPerSecPerUser: number | null;
-  readonly memoryBytesPerRank: number | null;
-  readonly costPerMillionTokens: number | null;
-  readonly rankHoursPerMillionTokens: number | null;
-  readonly watts: number | null;
-  readonly fleet: Fleet | null;
-  /** Median error of such predictions against published throughputs, as a fraction. */
-  readonly relErrorBar: number | null;
-  /** False where only the lower bound of its time was computed. */
-  readonly refined: boolean;
-}
-
-export interface FrontierLayout {
-  readonly layout: string;
-  readonly serving: Serving;
-  readonly sequencesPerGroup: number;
-  readonly tokensPerSecPerRank: number;
-  readonly tokensPerSecPerUser: number;
-  readonly relErrorBar: number | null;
-  readonly onFrontier: boolean;
-}
-
-/** The chosen layout in full. */
-export interface PlanDetail {
-  readonly memory: RankMemory & { readonly usableBytes: number };
-  /** Of one decode step: ns by what they go into; overlapped parts count in full. */
-  readonly stepNs: number;
-  readonly step: StepParts;
-  readonly prefillStep: StepParts | null;
-  /** Under its load, requests waiting for one another. */
-  readonly underLoad: UnderLoad;
-  readonly notes: readonly string[];
-  readonly sensitivity: readonly Sensitivity[];
-  /** Launch arguments by engine, for each pool, prefill first. */
-  readonly launch: readonly {
-    readonly pool: LaunchPool;
-    readonly engines: Readonly<Record<LauncherName, Launch>>;
-  }[];
-}
-
-export interface CapacityPlan {
-  readonly scenario: string;
-  readonly model: {
-    readonly name: string;
-    readonly paramCount: number;
-    readonly activeParamCount: number;
-    readonly checkpointBytes: number;
-  };
-  readonly cluster: { readonly name: string; readonly device: string; readonly mostRanks: number };
-  readonly request: PlanRequest;
-  readonly feasible: boolean;
-  /** Best first; where nothing is feasible, the closest first. */
-  readonly layouts: readonly PlannedLayout[];
-  /** Feasible points of speed and throughput, those that nothing beats in both marked. */
-  readonly frontier: readonly FrontierLayout[];
-  readonly best: PlanDetail | null;
-  /** Where nothing is feasible: what the closest layout misses, and what would have to be allowed. */
-  readonly closest: {
-    readonly layout: string;
-    readonly misses: readonly Miss[];
-    readonly allow: readonly string[];
-  } | null;
-  readonly searched: {
-    readonly candidates: number;
-    readonly refused: number;
-    readonly timed: number;
-    readonly refined: number;
-  };
-  readonly assumptions: readonly string[];
-  readonly sources: Readonly<Record<string, string>>;
-}
 
 export interface PlanOptions {
   readonly readFile?: (path: string) => Uint8Array;
@@ -330,46 +231,5 @@ function closestOf(
       misses.length > 0
         ? [...misses.map(relaxation), 'limits: more ranks']
         : [least.why ?? `${pools.usableBytes}`],
-  };
-}
-
-function assumptionsOf(scenario: Scenario, plan: PlanRequest, sample: LoadSample): readonly string[] {
-  const { requests, engine } = plan;
-  const { device } = scenario.cluster;
-  const price = plan.dollarsPerHour ?? scenario.cluster.dollarsPerHour;
-  return [
-    ...scenario.model.assumptions,
-    ...sample.description,
-    `decode steps see the mean context, ${requests.inputTokens} + ${Math.ceil(requests.outputTokens / 2)} tokens; memory holds whole requests`,
-    `cache in ${engine.cacheFormat}, windows ${engine.windows}; ${formatBytes(engine.memoryFraction * device.memoryBytes)} of ${formatBytes(device.memoryBytes)} are used, ${formatBytes(engine.reserveBytes)} of it by libraries`,
-    `${formatNs(engine.stepOverheadNs)} between steps; modelled kernels are ${100 * PREFILL_KERNEL_SHARE} % of a prefill step`,
-    `${engine.acceptedTokens} tokens a decode step, ${engine.mtpLayers} extra prediction layers`,
-    plan.objectives.quantile === null
-      ? 'times are means without queueing: a prompt is computed as soon as it arrives; quantiles under load stand beside them'
-      : 'arrivals are Poisson; layouts that were not simulated come after those that were',
-    price === undefined || price === null
-      ? 'nobody said what an accelerator costs: write plan.dollarsPerHour'
-      : `$${price} an hour for one accelerator, idle ones too`,
-    device.watts === undefined
-      ? `the power of ${device.name} is not known`
-      : `${device.watts} W for each accelerator, its rated power; hosts and cooling apart`,
-    `a fleet loads its instances to ${100 * FLEET_LOAD} % at most; a plan without a rate prices full ones`,
-    'every rank and link at its nominal speed: overrides of the cluster are left out',
-  ];
-}
-
-function sourcesOf({ model, cluster }: Scenario): Readonly<Record<string, string>> {
-  const profile = profileFor(cluster.device, model.precision.routedExperts);
-  const { scaleUp, scaleOut } = cluster.topology;
-  return {
-    model: model.source,
-    device: cluster.device.source,
-    experts: `${profile.provenance}: ${profile.source}`,
-    attention: `derived: roofline of ${cluster.device.name} at fractions of ${profile.name}`,
-    scaleUp: `${scaleUp.achieved.provenance}: ${scaleUp.achieved.source}`,
-    ...(scaleOut === null
-      ? {}
-      : { scaleOut: `${scaleOut.achieved.provenance}: ${scaleOut.achieved.source}` }),
-    error: `median error against published serving throughputs: ${(100 * END_TO_END_ERROR).toFixed(0)} %`,
   };
 }

@@ -5,9 +5,11 @@
  */
 import type { PlanRequest } from '@epsim/spec';
 import { PREFILL_KERNEL_SHARE } from './engine-share.js';
+import type { OverlapName } from './layer-schedule.js';
 import { type Layout, stageRanks } from './layout.js';
 import type { MemoryModel, MemoryUse, RankMemory } from './memory.js';
-import type { OverlapName, StepModel, StepTime } from './step-time.js';
+import type { StepWork } from './step-parts.js';
+import type { StepModel, StepTime } from './step-time.js';
 
 /** Sequences of one attention group that are tried: a step of about 1.4 between them. */
 export const BATCHES = [
@@ -61,116 +63,152 @@ export interface Pools {
 }
 
 export function createPools(step: StepModel, memory: MemoryModel, plan: PlanRequest): Pools {
-  const { requests, engine } = plan;
-  const { device, topology } = step.scenario.cluster;
-  const { inputTokens, outputTokens } = requests;
-  const newTokens = Math.max(1, Math.round(inputTokens * (1 - requests.cacheHitRate)));
-  const cacheBytes = engine.cacheFormat === 'fp8' ? 1 : 2;
-  const stepsPerRequest = outputTokens / engine.acceptedTokens;
-  const drafted = 1 + engine.mtpLayers;
-  const usableBytes = device.memoryBytes * engine.memoryFraction;
-
-  const decode: Pools['decode'] = (layout, sequences, overlap, fidelity) => {
-    const each = sequences / layout.pipeline;
-    const time = step[fidelity](
-      layout,
-      {
-        sequences: each,
-        newTokens: drafted,
-        contextTokens: inputTokens + Math.ceil(outputTokens / 2) + drafted,
-        cacheBytes,
-        logitRows: each * drafted,
-      },
-      overlap,
-    );
-    // Micro-batches follow one another through the stages; each waits for the slowest stage, or for its own way.
-    const stepNs = Math.max(time.totalNs, layout.pipeline * time.stageNs) + engine.stepOverheadNs;
-    const tpotNs = stepNs / engine.acceptedTokens;
-    const tokensPerSec = (1e9 * sequences * layout.attentionData) / tpotNs;
-    return {
-      ...{ layout, overlap, sequences, tpotNs, tokensPerSec },
-      requestsPerSec: tokensPerSec / outputTokens,
-      step: time,
-    };
-  };
-
-  const prefill: Pools['prefill'] = (layout, chunkTokens, overlap, fidelity) => {
-    const sequences = chunkTokens / newTokens;
-    const time = step[fidelity](
-      layout,
-      { sequences, newTokens, contextTokens: inputTokens, cacheBytes, logitRows: Math.max(1, sequences) },
-      overlap,
-    );
-    const stageNs = time.stageNs / PREFILL_KERNEL_SHARE + engine.stepOverheadNs;
-    const totalNs = time.totalNs / PREFILL_KERNEL_SHARE + engine.stepOverheadNs * layout.pipeline;
-    const chunks = Math.ceil(newTokens / chunkTokens);
-    return {
-      ...{ layout, overlap, chunkTokens, step: time },
-      latencyNs: totalNs + (chunks - 1) * stageNs,
-      requestsPerSec: (1e9 * sequences * layout.attentionData) / stageNs,
-    };
-  };
-
-  const mixed: Pools['mixed'] = (layout, sequences, overlap, fidelity) => {
-    const alone = decode(layout, sequences, overlap, fidelity);
-    const chunk = prefill(layout, engine.chunkTokens, overlap, fidelity);
-    // While every sequence gets a token, sequences / steps-per-request of them are replaced by new prompts.
-    const arriving = (sequences * layout.attentionData) / stepsPerRequest;
-    const stepNs = alone.tpotNs * engine.acceptedTokens + (1e9 * arriving) / chunk.requestsPerSec;
-    const tpotNs = stepNs / engine.acceptedTokens;
-    const tokensPerSec = (1e9 * sequences * layout.attentionData) / tpotNs;
-    const chunks = Math.ceil(newTokens / engine.chunkTokens);
-    return {
-      ...alone,
-      tpotNs,
-      tokensPerSec,
-      requestsPerSec: tokensPerSec / outputTokens,
-      ttftNs: chunk.latencyNs + chunks * alone.tpotNs * engine.acceptedTokens,
-      prefill: chunk,
-    };
-  };
-
-  const held = inputTokens + outputTokens;
-  const decodeUse = (layout: Layout, sequences: number): MemoryUse => {
-    const each = sequences / layout.pipeline;
-    return {
-      sequences,
-      contextTokens: held,
-      tokensPerStep: each * drafted,
-      logitRows: each * drafted,
-    };
-  };
-  const prefillUse = (chunkTokens: number): MemoryUse => {
-    const prompts = Math.ceil(chunkTokens / newTokens);
-    // As many wait for their transfer as are being computed.
-    return {
-      sequences: 2 * prompts,
-      contextTokens: inputTokens,
-      tokensPerStep: chunkTokens,
-      logitRows: prompts,
-    };
-  };
-
+  const { engine } = plan;
+  const { device } = step.scenario.cluster;
+  const demand = demandOf(plan);
   return {
-    ...{ plan, memory, usableBytes, decode, prefill, mixed },
-    decodeMemory: (layout, sequences) => memory.fullest(layout, decodeUse(layout, sequences)),
-    prefillMemory: (layout, chunkTokens) => memory.fullest(layout, prefillUse(chunkTokens)),
+    ...{ plan, memory, usableBytes: device.memoryBytes * engine.memoryFraction },
+    decode: (...asked) => decodePool(step, demand, ...asked),
+    prefill: (...asked) => prefillPool(step, demand, ...asked),
+    mixed: (...asked) => mixedPool(step, demand, ...asked),
+    decodeMemory: (layout, sequences) => memory.fullest(layout, decodeUse(demand, layout, sequences)),
+    prefillMemory: (layout, chunkTokens) => memory.fullest(layout, prefillUse(demand, chunkTokens)),
     mixedMemory(layout, sequences) {
-      const [a, b] = [decodeUse(layout, sequences), prefillUse(engine.chunkTokens)];
+      const [a, b] = [decodeUse(demand, layout, sequences), prefillUse(demand, engine.chunkTokens)];
       return memory.fullest(layout, {
-        sequences,
-        contextTokens: held,
+        ...a,
         tokensPerStep: Math.max(a.tokensPerStep, b.tokensPerStep),
         logitRows: Math.max(a.logitRows, b.logitRows),
       });
     },
-    transferNs(layout) {
-      const link = topology.scaleOut ?? topology.scaleUp;
-      const whole = { ...layout, attentionTensor: 1, attentionData: stageRanks(layout), pipeline: 1 };
-      const bytes = memory.sequenceBytes(whole, inputTokens) / layout.attentionTensor / layout.pipeline;
-      return link.latencyNs + (1e9 * bytes) / (link.bytesPerSec * link.achieved.fraction);
-    },
+    transferNs: (layout) => transferNs(step, memory, demand, layout),
   };
+}
+
+/** What a request asks of a pool. */
+interface Demand {
+  readonly plan: PlanRequest;
+  /** Prompt tokens that are computed. */
+  readonly newTokens: number;
+  /** Tokens of a sequence that a decode step computes, and the steps that an answer takes. */
+  readonly drafted: number;
+  readonly stepsPerRequest: number;
+  readonly cacheBytes: number;
+}
+
+function demandOf(plan: PlanRequest): Demand {
+  const { requests, engine } = plan;
+  return {
+    plan,
+    newTokens: Math.max(1, Math.round(requests.inputTokens * (1 - requests.cacheHitRate))),
+    drafted: 1 + engine.mtpLayers,
+    stepsPerRequest: requests.outputTokens / engine.acceptedTokens,
+    cacheBytes: engine.cacheFormat === 'fp8' ? 1 : 2,
+  };
+}
+
+type Asked = readonly [layout: Layout, size: number, overlap: OverlapName, fidelity: Fidelity];
+
+function decodePool(
+  step: StepModel,
+  demand: Demand,
+  ...[layout, sequences, overlap, fidelity]: Asked
+): DecodePool {
+  const { plan, drafted, cacheBytes } = demand;
+  const { requests, engine } = plan;
+  const each = sequences / layout.pipeline;
+  const work: StepWork = {
+    sequences: each,
+    newTokens: drafted,
+    contextTokens: requests.inputTokens + Math.ceil(requests.outputTokens / 2) + drafted,
+    cacheBytes,
+    logitRows: each * drafted,
+  };
+  const time = step[fidelity](layout, work, overlap);
+  // Micro-batches follow one another through the stages; each waits for the slowest stage, or for its own way.
+  const stepNs = Math.max(time.totalNs, layout.pipeline * time.stageNs) + engine.stepOverheadNs;
+  const tpotNs = stepNs / engine.acceptedTokens;
+  return {
+    ...{ layout, overlap, sequences, tpotNs, step: time },
+    ...rates(demand, layout, sequences, tpotNs),
+  };
+}
+
+function rates({ plan }: Demand, { attentionData }: Layout, sequences: number, tpotNs: number) {
+  const tokensPerSec = (1e9 * sequences * attentionData) / tpotNs;
+  return { tokensPerSec, requestsPerSec: tokensPerSec / plan.requests.outputTokens };
+}
+
+function prefillPool(
+  step: StepModel,
+  demand: Demand,
+  ...[layout, chunkTokens, overlap, fidelity]: Asked
+): PrefillPool {
+  const { plan, newTokens, cacheBytes } = demand;
+  const { requests, engine } = plan;
+  const sequences = chunkTokens / newTokens;
+  const work: StepWork = {
+    ...{ sequences, newTokens, cacheBytes },
+    contextTokens: requests.inputTokens,
+    logitRows: Math.max(1, sequences),
+  };
+  const time = step[fidelity](layout, work, overlap);
+  const stageNs = time.stageNs / PREFILL_KERNEL_SHARE + engine.stepOverheadNs;
+  const totalNs = time.totalNs / PREFILL_KERNEL_SHARE + engine.stepOverheadNs * layout.pipeline;
+  const chunks = Math.ceil(newTokens / chunkTokens);
+  return {
+    ...{ layout, overlap, chunkTokens, step: time },
+    latencyNs: totalNs + (chunks - 1) * stageNs,
+    requestsPerSec: (1e9 * sequences * layout.attentionData) / stageNs,
+  };
+}
+
+function mixedPool(
+  step: StepModel,
+  demand: Demand,
+  ...[layout, sequences, overlap, fidelity]: Asked
+): MixedPool {
+  const { engine } = demand.plan;
+  const alone = decodePool(step, demand, layout, sequences, overlap, fidelity);
+  const chunk = prefillPool(step, demand, layout, engine.chunkTokens, overlap, fidelity);
+  // While every sequence gets a token, sequences / steps-per-request of them are replaced by new prompts.
+  const arriving = (sequences * layout.attentionData) / demand.stepsPerRequest;
+  const aloneNs = alone.tpotNs * engine.acceptedTokens;
+  const tpotNs = (aloneNs + (1e9 * arriving) / chunk.requestsPerSec) / engine.acceptedTokens;
+  const chunks = Math.ceil(demand.newTokens / engine.chunkTokens);
+  return {
+    ...{ ...alone, tpotNs, ...rates(demand, layout, sequences, tpotNs) },
+    ttftNs: chunk.latencyNs + chunks * aloneNs,
+    prefill: chunk,
+  };
+}
+
+/** Whole requests are held, though most are not at their end: an engine must be able to finish them all. */
+function decodeUse({ plan, drafted }: Demand, layout: Layout, sequences: number): MemoryUse {
+  const { inputTokens, outputTokens } = plan.requests;
+  const rows = (sequences / layout.pipeline) * drafted;
+  return { sequences, contextTokens: inputTokens + outputTokens, tokensPerStep: rows, logitRows: rows };
+}
+
+/** As many prompts wait for their transfer as are being computed. */
+function prefillUse({ plan, newTokens }: Demand, chunkTokens: number): MemoryUse {
+  const prompts = Math.ceil(chunkTokens / newTokens);
+  return {
+    sequences: 2 * prompts,
+    contextTokens: plan.requests.inputTokens,
+    tokensPerStep: chunkTokens,
+    logitRows: prompts,
+  };
+}
+
+/** Every rank of a group sends its share of what a prompt left behind. */
+function transferNs(step: StepModel, memory: MemoryModel, { plan }: Demand, layout: Layout): number {
+  const { topology } = step.scenario.cluster;
+  const link = topology.scaleOut ?? topology.scaleUp;
+  const whole = { ...layout, attentionTensor: 1, attentionData: stageRanks(layout), pipeline: 1 };
+  const state = memory.sequenceBytes(whole, plan.requests.inputTokens);
+  const bytes = state / layout.attentionTensor / layout.pipeline;
+  return link.latencyNs + (1e9 * bytes) / (link.bytesPerSec * link.achieved.fraction);
 }
 
 /** The largest batch of the list that `fits`, or 0; `fits` is true up to some size. */

@@ -6,6 +6,7 @@
  */
 import { overlaps } from '@epsim/engine';
 import { askedRate, type Economics, economicsOf, instancesFor } from './economics.js';
+import type { OverlapName } from './layer-schedule.js';
 import { type Layout, layoutRanks } from './layout.js';
 import type { RankMemory } from './memory.js';
 import { longestTpotNs, type Miss, missesOf } from './objectives.js';
@@ -18,7 +19,7 @@ import {
   type Pools,
   type PrefillPool,
 } from './pools.js';
-import type { OverlapName, StepModel } from './step-time.js';
+import type { StepModel } from './step-time.js';
 
 export type Serving = 'split' | 'together';
 

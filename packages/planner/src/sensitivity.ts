@@ -3,10 +3,10 @@
  * One idea: the layout stays, its batch may change, since that is what an operator would do.
  */
 import type { ClusterSpec, LinkSpec, PlanRequest, Scenario } from '@epsim/spec';
+import type { Placer } from './chains.js';
 import type { LoadSample } from './load-sample.js';
 import { searchOf } from './plan-search.js';
 import { type Evaluated, search } from './search.js';
-import type { Placer } from './step-time.js';
 
 export interface Sensitivity {
   readonly input: string;

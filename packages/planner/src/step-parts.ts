@@ -11,7 +11,7 @@ import {
   matrixWork,
   rooflineNs,
 } from '@epsim/model';
-import type { ClusterSpec, LayerShape, ModelShape, Precision } from '@epsim/spec';
+import type { ClusterSpec, DeviceSpec, LayerShape, ModelShape } from '@epsim/spec';
 import { sliceOf } from './slice.js';
 
 /** A step of one attention group. */
@@ -45,6 +45,17 @@ export interface LocalModel {
   head(ways: number, rows: number): number;
 }
 
+/** A model on a device, with what its kernels reach. */
+interface Site {
+  readonly model: ModelShape;
+  readonly device: DeviceSpec;
+  readonly profile: DeviceProfile;
+  /** The duration kept under `key`, or found now. */
+  once(key: string, find: () => number): number;
+  /** A number for each shape that was seen, for keys. */
+  idOf(shape: unknown): number;
+}
+
 /** Durations on one device; those of equal questions are kept. */
 export function createLocalModel(
   model: ModelShape,
@@ -52,92 +63,106 @@ export function createLocalModel(
   profile: DeviceProfile,
 ): LocalModel {
   const kept = new Map<string, number>();
-  const once = (key: string, find: () => number): number => {
-    const known = kept.get(key) ?? find();
-    kept.set(key, known);
-    return known;
-  };
-  const kindIds = new Map<unknown, number>();
-  const idOf = (shape: unknown): number => {
-    const id = kindIds.get(shape) ?? kindIds.size;
-    kindIds.set(shape, id);
-    return id;
-  };
-  const format = (precision: Precision) => (precision.bits > 8 ? 'bf16' : 'fp8');
-  const plainNs = (rows: number, elementsIn: number, elementsOut: number) =>
-    rows === 0 ? 0 : rooflineNs(elementWork(rows, elementsIn, elementsOut), device, profile.dense);
-  const matrixNs = (rows: number, elements: number, precision: Precision, rowElements: number) =>
-    rows === 0
-      ? 0
-      : rooflineNs(
-          matrixWork(rows, elements, precision, rowElements),
-          device,
-          profile.dense,
-          format(precision),
-        );
-  const attentionNs = (attention: LayerShape['attention'], ways: number, work: StepWork): number => {
-    if (attention === null || work.sequences === 0) return 0;
-    const key = `a${idOf(attention)} ${ways} ${work.sequences} ${work.newTokens} ${work.contextTokens} ${work.cacheBytes}`;
-    return once(key, () => {
-      const parts = attentionParts(model, device, sliceOf(attention, ways), work, profile);
-      return parts.projections.ns + parts.core.ns;
-    });
-  };
-  const denseOf = (ways: number, rows: number, part: 'before' | 'after' | 'shared'): number =>
-    once(`m${ways} ${rows} ${part}`, () => {
-      const { moe } = model;
-      const cut = { ...model, moe: { ...moe, sharedInnerSize: moe.sharedInnerSize / ways } };
-      const parts = denseLayerParts(cut, device, rows, profile);
-      if (part === 'shared') return parts.sharedExperts.ns;
-      return part === 'before'
-        ? parts.router.ns + parts.downProjection.ns + parts.norms.ns
-        : parts.upProjection.ns;
-    });
-  const residualNs = (rows: number): number => {
-    if (model.attnResBlockLayers === null) return plainNs(rows, model.hiddenSize, model.hiddenSize);
-    const sources = Math.ceil(model.layers.length / model.attnResBlockLayers) / 2 + 1;
-    return plainNs(rows, sources * model.hiddenSize, model.hiddenSize);
-  };
-  const layerParts = ({ attention, ffn }: LayerShape, ways: number, work: StepWork): LocalParts => {
-    const tokens = work.sequences * work.newTokens;
-    // After the mixer each rank of the group has its part of the tokens, until the next mixer gathers them.
-    const rows = tokens / ways;
-    const mixers = attention === null ? 0 : 1;
-    const residual = once(`r${rows}`, () => residualNs(rows));
-    const common = { attention: attentionNs(attention, ways, work) };
-    if (ffn === null) return { ...common, before: mixers * residual, after: 0, shared: 0 };
-    if (ffn.kind === 'dense') {
-      const matrices = model.moe.gated ? 3 : 2;
-      const elements = (matrices * model.hiddenSize * ffn.innerSize) / ways;
-      const rowElements = 2 * model.hiddenSize + (matrices * ffn.innerSize) / ways;
-      const dense = once(`d${ways} ${tokens} ${ffn.innerSize}`, () =>
-        matrixNs(tokens, elements, model.precision.rest, rowElements),
-      );
-      return { ...common, before: (mixers + 1) * residual + dense, after: 0, shared: 0 };
-    }
-    return {
-      ...common,
-      before: (mixers + 1) * residual + denseOf(ways, rows, 'before'),
-      after: denseOf(ways, rows, 'after'),
-      shared: ffn.sharedExpertCount === 0 ? 0 : denseOf(ways, tokens, 'shared'),
-    };
+  const ids = new Map<unknown, number>();
+  const site: Site = {
+    ...{ model, device, profile },
+    once(key, find) {
+      const known = kept.get(key) ?? find();
+      kept.set(key, known);
+      return known;
+    },
+    idOf(shape) {
+      const id = ids.get(shape) ?? ids.size;
+      ids.set(shape, id);
+      return id;
+    },
   };
   const layers = new Map<string, LocalParts>();
   return {
     layer(layer, ways, work) {
       const { sequences, newTokens, contextTokens, cacheBytes } = work;
-      const key = `${idOf(layer)} ${ways} ${sequences} ${newTokens} ${contextTokens} ${cacheBytes}`;
-      const known = layers.get(key) ?? layerParts(layer, ways, work);
+      const key = `${site.idOf(layer)} ${ways} ${sequences} ${newTokens} ${contextTokens} ${cacheBytes}`;
+      const known = layers.get(key) ?? layerParts(site, layer, ways, work);
       layers.set(key, known);
       return known;
     },
-    head(ways, rows) {
-      const elements = (model.vocabSize * model.hiddenSize) / ways;
-      return once(`h${ways} ${rows}`, () =>
-        matrixNs(rows, elements, model.precision.rest, model.hiddenSize + model.vocabSize / ways),
-      );
-    },
+    head: (ways, rows) =>
+      site.once(`h${ways} ${rows}`, () =>
+        matrixNs(
+          site,
+          rows,
+          (model.vocabSize * model.hiddenSize) / ways,
+          model.hiddenSize + model.vocabSize / ways,
+        ),
+      ),
   };
+}
+
+function layerParts(site: Site, { attention, ffn }: LayerShape, ways: number, work: StepWork): LocalParts {
+  const { model } = site;
+  const tokens = work.sequences * work.newTokens;
+  // After the mixer each rank of the group has its part of the tokens, until the next mixer gathers them.
+  const rows = tokens / ways;
+  const mixers = attention === null ? 0 : 1;
+  const residual = site.once(`r${rows}`, () => residualNs(site, rows));
+  const common = { attention: attentionNs(site, attention, ways, work) };
+  if (ffn === null) return { ...common, before: mixers * residual, after: 0, shared: 0 };
+  if (ffn.kind === 'dense') {
+    const matrices = model.moe.gated ? 3 : 2;
+    const elements = (matrices * model.hiddenSize * ffn.innerSize) / ways;
+    const rowElements = 2 * model.hiddenSize + (matrices * ffn.innerSize) / ways;
+    const dense = site.once(`d${ways} ${tokens} ${ffn.innerSize}`, () =>
+      matrixNs(site, tokens, elements, rowElements),
+    );
+    return { ...common, before: (mixers + 1) * residual + dense, after: 0, shared: 0 };
+  }
+  return {
+    ...common,
+    before: (mixers + 1) * residual + unroutedNs(site, ways, rows, 'before'),
+    after: unroutedNs(site, ways, rows, 'after'),
+    shared: ffn.sharedExpertCount === 0 ? 0 : unroutedNs(site, ways, tokens, 'shared'),
+  };
+}
+
+function attentionNs(site: Site, attention: LayerShape['attention'], ways: number, work: StepWork): number {
+  if (attention === null || work.sequences === 0) return 0;
+  const { model, device, profile } = site;
+  const { projections, core } = attentionParts(model, device, sliceOf(attention, ways), work, profile);
+  return projections.ns + core.ns;
+}
+
+/** Router, projections and norms of a layer of experts for `rows` of a rank; shared experts cut `ways` ways. */
+function unroutedNs(site: Site, ways: number, rows: number, part: keyof LocalParts): number {
+  return site.once(`m${ways} ${rows} ${part}`, () => {
+    const { model, device, profile } = site;
+    const { moe } = model;
+    const cut = { ...model, moe: { ...moe, sharedInnerSize: moe.sharedInnerSize / ways } };
+    const parts = denseLayerParts(cut, device, rows, profile);
+    if (part === 'shared') return parts.sharedExperts.ns;
+    return part === 'after'
+      ? parts.upProjection.ns
+      : parts.router.ns + parts.downProjection.ns + parts.norms.ns;
+  });
+}
+
+function matrixNs(
+  { model, device, profile }: Site,
+  rows: number,
+  elements: number,
+  rowElements: number,
+): number {
+  const { rest } = model.precision;
+  if (rows === 0) return 0;
+  const work = matrixWork(rows, elements, rest, rowElements);
+  return rooflineNs(work, device, profile.dense, rest.bits > 8 ? 'bf16' : 'fp8');
+}
+
+/** The residual stream's norm, or the mix of half of the blocks that attention residuals keep on average. */
+function residualNs({ model, device, profile }: Site, rows: number): number {
+  if (rows === 0) return 0;
+  const { attnResBlockLayers, hiddenSize, layers } = model;
+  const sources = attnResBlockLayers === null ? 1 : Math.ceil(layers.length / attnResBlockLayers) / 2 + 1;
+  return rooflineNs(elementWork(rows, sources * hiddenSize, hiddenSize), device, profile.dense);
 }
 
 /** Bytes that a token's residual stream takes when it is handed to the next stage: the stream and its blocks. */

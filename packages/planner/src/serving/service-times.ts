@@ -2,9 +2,10 @@
  * How long the steps of an instance take, by how much they carry: tables of the time model, read in between.
  * One idea: a queue asks for thousands of steps, the time model answers a dozen sizes.
  */
+
+import type { OverlapName } from '../layer-schedule.js';
 import type { Layout } from '../layout.js';
 import { BATCHES, type Fidelity, type Pools } from '../pools.js';
-import type { OverlapName } from '../step-time.js';
 
 /** Times of one instance as a queue sees it. */
 export interface ServiceTimes {

@@ -6,12 +6,13 @@
 import { activeParamCount, profileFor } from '@epsim/model';
 import { type ModelShape, type PlanRequest, precisions, type Scenario } from '@epsim/spec';
 import { enumerateLayouts, mostRanks } from '../candidates.js';
+import type { OverlapName } from '../layer-schedule.js';
 import { type Layout, layoutName, layoutRanks } from '../layout.js';
 import { type LoadSample, sampleLoads } from '../load-sample.js';
 import { missText } from '../objectives.js';
 import { requestOf } from '../plan-search.js';
 import { stageSums } from '../stage-tensors.js';
-import { createStepModel, type OverlapName, type StepModel, type StepParts } from '../step-time.js';
+import { createStepModel, type StepModel, type StepParts } from '../step-time.js';
 import { muonFlops } from './muon.js';
 import { elementsOnRank, type TrainingMemory, trainingMemory } from './training-memory.js';
 

@@ -4,11 +4,11 @@
  */
 import { catalog } from '@epsim/engine';
 import { parseScenario, type Scenario } from '@epsim/spec';
+import { createPlacer } from '../chains.js';
 import { PREFILL_KERNEL_SHARE } from '../engine-share.js';
 import type { Layout } from '../layout.js';
 import { type LoadSample, sampleLoads } from '../load-sample.js';
 import { searchOf } from '../plan-search.js';
-import { createPlacer } from '../step-time.js';
 import { type ServingRow, servingRows } from './serving-rows.js';
 
 export interface ValidatedRow {
