@@ -208,6 +208,14 @@ describe('what cannot be read', () => {
     expect(problems({})[0]).toContain('missing field: model_type');
   });
 
+  test.each([
+    ['num_hidden_layers', 20_000, 'out of range : 20000; must be at most 10000'],
+    ['hidden_size', 2e9, 'out of range : 2000000000; must be at most 1000000000'],
+    ['hidden_size', 0, 'wrong value: 0; must be a whole number of at least 1'],
+  ])('%s of %f is refused with what it may be', (field, value, words) => {
+    expect(problems({ ...config('deepseek-v3'), [field]: value })).toContain(`${field}: ${words}`);
+  });
+
   test('every field that a known architecture needs is missed when it is gone', () => {
     const needed = {
       'deepseek-v3': [

@@ -4,12 +4,12 @@
  * Used for models that are no preset, in resolved scenarios and in scenarios that spell a model out.
  */
 import * as z from 'zod';
+import { MOST_LAYERS, MOST_OF_A_SIZE } from './limits.js';
 import type { AttentionShape, DenseShape, LayerShape, ModelShape, MoeShape } from './model-shape.js';
 import { precisions } from './precision.js';
 
-const MOST_LAYERS = 10_000;
-const size = z.int().min(1).max(1_000_000_000);
-const amount = z.int().min(0).max(1_000_000_000);
+const size = z.int().min(1).max(MOST_OF_A_SIZE);
+const amount = z.int().min(0).max(MOST_OF_A_SIZE);
 
 const attention = z.discriminatedUnion('kind', [
   z.strictObject({
@@ -113,9 +113,9 @@ export const modelDocument = z.strictObject({
   ffns: z.array(z.union([z.literal('moe'), size])).max(100),
   /** Runs of equal layers: index into `attentions` and into `ffns`, or null for none, and how many. */
   layers: z
-    .array(z.tuple([amount.nullable(), amount.nullable(), size.max(10_000)]))
+    .array(z.tuple([amount.nullable(), amount.nullable(), size.max(MOST_LAYERS)]))
     .min(1)
-    .max(10_000),
+    .max(MOST_LAYERS),
   moe,
   attnResBlockLayers: size.nullable(),
   mtpLayerCount: amount.max(100),

@@ -5,12 +5,12 @@
 import * as z from 'zod';
 import { inputSchema, type JsonSchema } from './catalog.js';
 import type { Plain, PlainObject } from './document.js';
+import { MOST_RANKS } from './limits.js';
 import { exactQuantity, zBytes, zDollarsPerHour, zDuration, zWatts } from './quantity.js';
 import type { Fields, Reader } from './reader.js';
 import type { PlanRequest } from './scenario-nouns.js';
 
 const MOST_TOKENS = 1_000_000_000;
-const MOST_RANKS = 8192;
 const tokens = (least: number) => z.int().min(least).max(MOST_TOKENS);
 const positive = (max: number) => z.number().gt(0).max(max).nullable();
 

@@ -5,6 +5,7 @@
  */
 import * as z from 'zod';
 import { type Catalog, inputSchema, type JsonSchema, type Registry } from './catalog.js';
+import { MOST_LAYERS, MOST_RANKS } from './limits.js';
 import { modelDocument } from './model-document.js';
 import { precisions } from './precision.js';
 import { clusterPresets } from './presets/clusters/registry.js';
@@ -15,8 +16,6 @@ import { planJsonSchema } from './scenario-plan.js';
 
 const count = (max: number) => z.int().min(1).max(max);
 const formats = ['bf16', 'fp32', 'fp8', 'mxfp8', 'mxfp4'] as const;
-
-export const MOST_RANKS = 8192;
 
 /** Fields at the top that are single values. */
 export const rootFields = {
@@ -30,7 +29,7 @@ export const rootFields = {
   seed: z.int().min(0).default(0).describe('the same seed gives the same bytes in every output file'),
   phase: z.enum(['prefill', 'decode', 'train']).default('decode'),
   steps: count(1_000_000).default(1),
-  layers: count(10_000).default(1).describe('layers of experts that are simulated'),
+  layers: count(MOST_LAYERS).default(1).describe('layers of experts that are simulated'),
 };
 
 export const workloadFields = {

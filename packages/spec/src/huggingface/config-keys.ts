@@ -6,10 +6,8 @@
 import type { Path, Plain, PlainObject } from '../document.js';
 import { shownValue } from '../errors.js';
 import type { Finding } from '../findings.js';
+import { MOST_LAYERS, MOST_OF_A_SIZE } from '../limits.js';
 import { isObject } from '../reader.js';
-
-/** Sizes above these are slips of a finger, and would be laid out layer by layer. */
-const MOST = { layers: 10_000, others: 1e9 } as const;
 
 /** Fields are looked up under several spellings; null counts as absent. Wrong values are reported and replaced. */
 export interface ConfigKeys {
@@ -62,18 +60,7 @@ export function configKeys(
     problems,
     assumptions,
     refuse,
-    count(...names) {
-      const found = find(names);
-      if (!found) refuse('', 'missing', 'field', names.join(' or '), 'this architecture needs it');
-      const value = found && wholeNumber(found.value);
-      if (found && !value)
-        refuse(found.name, 'wrong', 'value', found.value, 'must be a whole number of at least 1');
-      if (found && value && value > MOST[found.name.includes('layers') ? 'layers' : 'others']) {
-        refuse(found.name, 'out of range', '', value, 'no model has so many');
-        return 1;
-      }
-      return value || 1;
-    },
+    count: (...names) => readCount(find(names), names, refuse),
     countOr: (absent, ...names) => typed(names, absent, 'a whole number', wholeNumber),
     numberOr: (absent, ...names) =>
       typed(names, absent, 'a number', (v) => (typeof v === 'number' ? v : null)),
@@ -94,6 +81,24 @@ export function configKeys(
     unread: () =>
       Object.keys(config).filter((name) => !asked.has(name) && config[name] !== null && !isSilent(name)),
   };
+}
+
+/** A count, or 1 after its refusal. */
+function readCount(
+  found: { readonly name: string; readonly value: Plain } | undefined,
+  names: readonly string[],
+  refuse: ConfigKeys['refuse'],
+): number {
+  if (!found) {
+    refuse('', 'missing', 'field', names.join(' or '), 'this architecture needs it');
+    return 1;
+  }
+  const value = wholeNumber(found.value) || null;
+  const most = found.name.includes('layers') ? MOST_LAYERS : MOST_OF_A_SIZE;
+  if (value !== null && value <= most) return value;
+  if (value !== null) refuse(found.name, 'out of range', '', value, `must be at most ${most}`);
+  else refuse(found.name, 'wrong', 'value', found.value, 'must be a whole number of at least 1');
+  return 1;
 }
 
 /** Looks a field up under its spellings; the first that is present counts, and others that are present must agree. */
