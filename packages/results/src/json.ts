@@ -4,7 +4,7 @@
  * Throws an Error that names the key when a number is not finite.
  */
 export function toJson(value: unknown, indent?: number): string {
-  const text = JSON.stringify(
+  return JSON.stringify(
     value,
     (key, item: unknown) => {
       if (typeof item === 'number' && !Number.isFinite(item)) {
@@ -14,5 +14,4 @@ export function toJson(value: unknown, indent?: number): string {
     },
     indent,
   );
-  return text;
 }
