@@ -15,7 +15,7 @@ function folderWith(text: string): string {
   return folder;
 }
 
-test('a plan is one JSON document on standard output, and plan.json and the frontier in the folder', () => {
+test('a plan is one JSON document on standard output, and plan.json and four charts in the folder', () => {
   const folder = folderWith(scenario);
   const { status, stdout, stderr } = epsim(['plan', 'plan.yaml', '--json', '--out', 'out'], folder);
   expect(stderr).toBe('');

@@ -154,6 +154,16 @@ test('a model that does not fit says how much is missing', () => {
   expect(plan.closest?.allow.join()).toMatch(/\d+ GiB more on each rank,limits: more ranks/);
 });
 
+test('compared layouts add up to their memory, and the fleet grows with the rate', () => {
+  const plan = planOf(planScenario('plan.requests.ratePerSec=10'));
+  const [first] = plan.compared;
+  expect(first.layout).toBe(plan.layouts[0].layout);
+  const bytes = Object.values(first.memory).reduce((sum, part) => sum + part, 0);
+  expect(bytes).toBeCloseTo(plan.best!.memory.total, -3);
+  const ranks = plan.fleetByRate.map(({ rankCount }) => rankCount);
+  expect(ranks).toEqual([...ranks].sort((a, b) => a - b));
+});
+
 test('more than two thousand layouts of Kimi K3 are candidates on two racks', () => {
   const scenario = planScenario('cluster={ preset: gb200-nvl72, ranks: 144 }', 'placement.policy=eplb');
   const { layouts } = enumerateLayouts(scenario, 144);

@@ -1,5 +1,6 @@
 export * from './candidates.js';
 export * from './chains.js';
+export * from './comparison.js';
 export * from './economics.js';
 export { PREFILL_KERNEL_SHARE } from './engine-share.js';
 export * from './exchanges.js';

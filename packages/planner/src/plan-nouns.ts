@@ -2,6 +2,7 @@
  * What a plan says: layouts with their figures, the frontier, the chosen one in full, what was assumed.
  */
 import type { PlanRequest } from '@epsim/spec';
+import type { ComparedLayout, FleetAtRate } from './comparison.js';
 import type { Fleet } from './economics.js';
 import type { LauncherName } from './launch/index.js';
 import type { Launch, LaunchPool } from './launch/launcher.js';
@@ -95,6 +96,10 @@ export interface CapacityPlan {
   /** Feasible points of speed and throughput, those that nothing beats in both marked. */
   readonly frontier: readonly FrontierLayout[];
   readonly best: PlanDetail | null;
+  /** The best layouts side by side; empty where nothing is feasible. */
+  readonly compared: readonly ComparedLayout[];
+  /** Ranks of the best layout's fleet at other rates; empty where nothing is feasible. */
+  readonly fleetByRate: readonly FleetAtRate[];
   /** Where nothing is feasible: what the closest layout misses, and what would have to be allowed. */
   readonly closest: {
     readonly layout: string;

@@ -7,6 +7,7 @@ import { activeParamCount, checkpointBytes, paramCount } from '@epsim/model';
 import type { Scenario } from '@epsim/spec';
 import { enumerateLayouts, mostRanks } from './candidates.js';
 import { createPlacer, type Placer } from './chains.js';
+import { comparedLayouts, fleetByRate } from './comparison.js';
 import { launchAll, launchPools } from './launch/index.js';
 import { type Layout, layoutName, layoutNotes, layoutRanks } from './layout.js';
 import { type LoadSample, sampleLoads } from './load-sample.js';
@@ -77,6 +78,8 @@ export function planCapacity(scenario: Scenario, options: PlanOptions = {}): Cap
             sample,
             placer,
           ),
+    compared: comparedLayouts(scenario, fit),
+    fleetByRate: chosen === undefined ? [] : fleetByRate(chosen),
     closest: feasible ? null : closestOf(ordered[0], found.fallen, on.pools),
     searched: {
       candidates: planned.length,

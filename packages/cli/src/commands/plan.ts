@@ -99,9 +99,19 @@ function answerOf(result: CapacityPlan, engine: LauncherName | undefined): strin
   return result.best.launch.map(({ pool, engines }) => launchText(pool, engines[engine])).join('\n\n');
 }
 
-function chartSource({ model, cluster, frontier }: CapacityPlan) {
+function chartSource({ model, cluster, frontier, compared, fleetByRate, best }: CapacityPlan) {
   return {
     about: `${model.name} on ${cluster.device}`,
     points: frontier.map((point) => ({ ...point, label: point.layout })),
+    steps: compared.map(({ layout, step }) => ({ label: layout, phases: step })),
+    fleet: fleetByRate,
+    ...(best === null
+      ? {}
+      : {
+          memory: {
+            stacks: compared.map(({ layout, memory }) => ({ label: layout, parts: memory })),
+            limitBytes: best.memory.usableBytes,
+          },
+        }),
   };
 }

@@ -1,0 +1,79 @@
+/**
+ * The best layouts side by side, for charts: what fills their memory, where their steps go, and what fleets they take.
+ * One idea: small parts are joined, so that a picture shows what matters.
+ */
+import { profileFor } from '@epsim/model';
+import type { Provenance, Scenario } from '@epsim/spec';
+import { instancesFor } from './economics.js';
+import { layoutName, layoutRanks, stageRanks } from './layout.js';
+import type { RankMemory } from './memory.js';
+import type { Evaluated } from './search.js';
+
+const MOST_LAYOUTS = 6;
+const MOST_PARTS = 8;
+const RATES = 40;
+/** The largest rate of the curve over the asked one, or over that of one decode instance. */
+const LARGEST_RATE = 3;
+
+export interface ComparedLayout {
+  readonly layout: string;
+  /** Bytes of the fullest rank by what they are for, the largest first. */
+  readonly memory: Readonly<Record<string, number>>;
+  /** Parts of a decode step, with where their times come from; overlapped parts count in full. */
+  readonly step: Readonly<Record<string, { readonly ns: number; readonly provenance: Provenance }>>;
+}
+
+export interface FleetAtRate {
+  readonly requestsPerSec: number;
+  readonly rankCount: number;
+}
+
+/** The first layouts of a list that were refined. */
+export function comparedLayouts(scenario: Scenario, fit: readonly Evaluated[]): readonly ComparedLayout[] {
+  return fit
+    .filter(({ fidelity }) => fidelity === 'refined')
+    .slice(0, MOST_LAYOUTS)
+    .map((one) => ({
+      layout: layoutName(one.layout),
+      memory: largest(memoryParts(one.memory)),
+      step: stepParts(scenario, one),
+    }));
+}
+
+/** Ranks that the fleet of a layout takes at rates from little to three times the asked one. */
+export function fleetByRate({ decode, prefill, economics }: Evaluated): readonly FleetAtRate[] {
+  const most = LARGEST_RATE * (economics.fleet?.ratePerSec ?? decode.requestsPerSec);
+  return Array.from({ length: RATES }, (_, i) => {
+    const requestsPerSec = (most * (i + 1)) / RATES;
+    const feed = prefill === null ? 0 : layoutRanks(prefill.layout) * instancesFor(requestsPerSec, prefill);
+    return {
+      requestsPerSec,
+      rankCount: layoutRanks(decode.layout) * instancesFor(requestsPerSec, decode) + feed,
+    };
+  });
+}
+
+function memoryParts(memory: RankMemory): Readonly<Record<string, number>> {
+  const { weights, redundantExperts, cache, recurrent, conv, activations, dispatchBuffers, reserve } = memory;
+  return { ...weights, redundantExperts, cache, recurrent, conv, activations, dispatchBuffers, reserve };
+}
+
+/** The largest parts, and the others as one. */
+function largest(parts: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
+  const sorted = Object.entries(parts).sort((a, b) => b[1] - a[1]);
+  const others = sorted.slice(MOST_PARTS - 1).reduce((sum, [, bytes]) => sum + bytes, 0);
+  return { ...Object.fromEntries(sorted.slice(0, MOST_PARTS - 1)), other: others };
+}
+
+function stepParts({ model, cluster }: Scenario, { layout, decode }: Evaluated): ComparedLayout['step'] {
+  const { domainRanks, scaleUp, scaleOut } = cluster.topology;
+  const link = stageRanks(layout) > domainRanks && scaleOut !== null ? scaleOut : scaleUp;
+  const { provenance: experts } = profileFor(cluster.device, model.precision.routedExperts);
+  const from: Readonly<Record<string, Provenance>> = {
+    experts,
+    dispatch: link.achieved.provenance,
+    combine: link.achieved.provenance,
+  };
+  const parts = Object.entries(decode.step.parts).filter(([, ns]) => ns > 0);
+  return Object.fromEntries(parts.map(([name, ns]) => [name, { ns, provenance: from[name] ?? 'derived' }]));
+}
