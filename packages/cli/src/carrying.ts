@@ -82,7 +82,7 @@ async function reachShards(request: CarryRequest, note: (text: string) => void):
   const workers = Math.min(request.workers ?? scenario.carry?.workers ?? 1, scenario.cluster.rankCount);
   if (transport === 'inline') {
     const reach = inlineShards(createShardHandler());
-    return { reach, shardCount: 1, figures: () => ({ transport, workers }) };
+    return { reach, shardCount: 1, figures: () => ({ transport, workers: 1 }) };
   }
   if (transport === 'thread') {
     const reach = threadShards({ entry: shardEntry, workers, timeoutMs: phaseMs });

@@ -9,7 +9,14 @@ import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import { Simulation } from '@epsim/engine';
 import { activeParamCount, paramCount } from '@epsim/model';
 import { charts, drawCharts, reportHtml } from '@epsim/report';
-import { perfettoTrace, RunFolder, type Summary, summarize, type WhenFolderExists } from '@epsim/results';
+import {
+  perfettoTrace,
+  RunFolder,
+  runFiles,
+  type Summary,
+  summarize,
+  type WhenFolderExists,
+} from '@epsim/results';
 import { resolvedYaml, type Scenario, type StepRecord } from '@epsim/spec';
 import { type Carrying, type CarryRequest, openCarrying, resumedCarrying } from './carrying.js';
 import { causeOfStop, Interrupted, Stopped } from './failure.js';
@@ -27,6 +34,8 @@ export interface RunRequest extends CarryRequest {
 export interface RunOutcome {
   readonly summary: Summary;
   readonly dir: string;
+  /** Wall-clock figures, as in timings.json. */
+  readonly timings: Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -70,6 +79,7 @@ async function runInto(
     timed: request.timed,
     ...(carry ? { carry } : {}),
   });
+  writeFileSync(join(folder.dir, runFiles.scenario), resolvedYaml(scenario));
   const records: StepRecord[] = [];
   const progress = terminal.progress(scenario.steps * scenario.layers, 'layers');
   try {
@@ -100,14 +110,15 @@ async function runInto(
     buffers: simulation.totals.buffers().map(({ quantile, rows }) => ({ quantile, rows })),
     notes: notesOf(scenario, simulation, carry !== null),
   });
+  const timings = {
+    wallMs: Math.round(performance.now() - started),
+    ...(carry ? carry.figures() : { transport: null, workers: null }),
+    peakMemoryBytes: process.resourceUsage().maxRSS * 1024,
+  };
   folder.finish({
     summary,
     scenarioYaml: resolvedYaml(scenario),
-    timings: {
-      wallMs: Math.round(performance.now() - started),
-      ...(carry ? carry.figures() : { transport: null, workers: null }),
-      peakMemoryBytes: process.resourceUsage().maxRSS * 1024,
-    },
+    timings,
     rankTraffic: { rankCount: scenario.cluster.rankCount, bytes: simulation.totals.rankTraffic },
     linkUse: simulation.totals.linkUse(),
     ...(request.timed ? { trace: traceOf(simulation) } : {}),
@@ -120,7 +131,7 @@ async function runInto(
       `interrupted: ${finished} of ${scenario.steps} steps are finished and kept in ${folder.dir}`,
     );
   }
-  return { summary, dir: folder.dir };
+  return { summary, dir: folder.dir, timings };
 }
 
 function traceOf(simulation: Simulation): string {

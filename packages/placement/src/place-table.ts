@@ -134,6 +134,14 @@ function inputOf(
       `previous layer ${layer} has ${old?.length ?? 0} slots, expected ${slotOffsets[ranks]}`,
     );
   }
+  const absent = old && row.findIndex((_, expert) => !old.includes(expert));
+  if (absent !== undefined && absent >= 0) {
+    throw new RangeError(`previous layer ${layer} has no slot for expert ${absent}; is it a placement?`);
+  }
+  const foreign = old?.find((expert) => expert >= row.length);
+  if (foreign !== undefined) {
+    throw new RangeError(`previous layer ${layer} names expert ${foreign} of ${row.length}`);
+  }
   return {
     loads: Float64Array.from(row),
     rankCount: ranks,

@@ -31,6 +31,6 @@ export type * from './plan/plan-source.js';
 export { reportHtml } from './report-html.js';
 export { type StudyLines, type StudySource, studyCharts } from './study/index.js';
 export { type PhaseRow, phaseRows, type Row, summaryTables, type Table } from './summary-table.js';
-export { type TerminalLook, terminalSummary } from './terminal-summary.js';
+export { carriedBy, type TerminalLook, terminalSummary } from './terminal-summary.js';
 export { validationCharts } from './validation/index.js';
 export type { ScoredTable } from './validation/predicted-measured.js';

@@ -57,11 +57,20 @@ export function readRun(dir: string): Run {
       );
     }
   };
+  const summary = parsed(runFiles.summary, (content) => summarySchema.parse(JSON.parse(content)));
+  const kept = parsed(runFiles.records, parseRecords) ?? [];
+  const needed = summary === null ? 0 : summary.steps.finished * summary.layers;
+  if (kept.length < needed) {
+    throw new RunFolderError(
+      'damaged',
+      `${join(dir, runFiles.records)}: ${kept.length} whole lines of the ${needed} that ${runFiles.summary} speaks of; run the scenario again`,
+    );
+  }
   return {
     dir,
-    summary: parsed(runFiles.summary, (content) => summarySchema.parse(JSON.parse(content))),
+    summary,
     scenarioYaml: text(runFiles.scenario),
-    records: parsed(runFiles.records, parseRecords) ?? [],
+    records: kept,
     timings: parsed(runFiles.timings, (content) =>
       z.record(z.string(), z.unknown()).parse(JSON.parse(content)),
     ),

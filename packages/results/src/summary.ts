@@ -139,8 +139,13 @@ export const summarySchema = z.strictObject({
     .describe('for sizing dispatch buffers, such as num_max_dispatch_tokens_per_rank'),
   carried: z
     .strictObject({
-      transport: z.string().nullable().describe('null when nothing was carried'),
-      workers: z.int().describe('threads or processes that carried'),
+      transport: z
+        .string()
+        .nullable()
+        .describe(
+          'how the scenario asks for rows to be carried, null when none were; timings.json has how it was done',
+        ),
+      workers: z.int().describe('as the scenario asks; timings.json has how many there were'),
       tokens: z.int().describe('tokens whose rows really moved, each counted once'),
       layerSteps: z.int().describe('layers of steps that were carried'),
       maxAbsError: z.number().nullable().describe('largest |result - single-process reference|'),

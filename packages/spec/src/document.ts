@@ -4,7 +4,7 @@
  * also when it was written on the command line with --set.
  * Reads YAML 1.2, of which JSON is a part. Knows nothing about what a scenario means.
  */
-import { isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import { isMap, isScalar, isSeq, LineCounter, type Node, parseAllDocuments, parseDocument } from 'yaml';
 import { type Problem, shownValue } from './errors.js';
 
 export type Path = readonly (string | number)[];
@@ -40,6 +40,16 @@ export function readDocument(text: string, file: string): SourceDocument {
   const lines = new LineCounter();
   try {
     const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'silent' });
+    const second = text.search(/^---\s*$/m) >= 0 ? parseAllDocuments(text, { logLevel: 'silent' }) : [];
+    if (second.length > 1) {
+      const problem = { file, line: 1, path: '', kind: 'too many', subject: 'documents' };
+      const value = String(second.length);
+      return {
+        data: null,
+        problems: [{ ...problem, value, help: 'write one scenario in a file' }],
+        place: nowhere,
+      };
+    }
     if (document.errors.length > 0) {
       const problems = document.errors.map((error) => ({
         file,

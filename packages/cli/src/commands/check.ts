@@ -3,6 +3,7 @@ import { Simulation } from '@epsim/engine';
 import { resolvedYaml, type Scenario } from '@epsim/spec';
 import { lintWorkload, type WorkloadFinding } from '@epsim/workload';
 import type { Command } from 'commander';
+import { UsageError } from '../failure.js';
 import { loadScenario, readerBeside } from '../scenario-file.js';
 import { terminal } from '../terminal.js';
 import { type OutputOptions, withOutput, withSet } from './common.js';
@@ -19,6 +20,9 @@ export function checkCommand(program: Command): void {
       const scenario = loadScenario(path, options.set);
       const findings = lintScenario(scenario, readerBeside(path, options.set));
       for (const { severity, message } of findings) term.note(`${severity}: workload: ${message}`);
+      if (findings.some(({ severity }) => severity === 'error')) {
+        throw new UsageError(`${path}: the workload cannot be run, see above`);
+      }
       term.answer(options.json ? JSON.stringify({ ...scenario, findings }, null, 2) : resolvedYaml(scenario));
     });
 }

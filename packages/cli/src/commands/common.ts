@@ -35,7 +35,10 @@ export function integer(least: number, most = 1_000_000): (text: string) => numb
 export function interruptSignal(note: (text: string) => void): { signal: AbortSignal; release: () => void } {
   const abort = new AbortController();
   const onInterrupt = () => {
-    if (abort.signal.aborted) process.exit(130);
+    if (abort.signal.aborted) {
+      note('stopped; what was finished before is kept');
+      process.exit(130);
+    }
     note('stopping after the layer in hand; press Ctrl-C again to stop at once');
     abort.abort();
   };

@@ -54,6 +54,9 @@ async function compare(path: string | undefined, options: CompareOptions): Promi
   const variations = options.vary.map(parseVariation);
   if (variations.length === 0)
     throw new UsageError('--vary: nothing varies; write --vary routing.policy=top-k,quantile');
+  if (variations.some((variation) => variation.path === 'seed')) {
+    throw new UsageError('--vary: seed: all rows share their seeds; say how many with --seeds');
+  }
   const points = gridOf(variations);
   // Every point is read before the first one runs, so that no mistake is found late.
   const scenarios = points.map((point) => loadScenario(path, [...options.set, ...overridesOf(point)]));

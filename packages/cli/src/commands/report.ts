@@ -1,7 +1,7 @@
 /** `epsim report`: draws a run folder again. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { charts, drawCharts, reportHtml, terminalSummary } from '@epsim/report';
+import { carriedBy, charts, drawCharts, reportHtml, terminalSummary } from '@epsim/report';
 import { RunFolder } from '@epsim/results';
 import type { Command } from 'commander';
 import { terminal } from '../terminal.js';
@@ -19,7 +19,9 @@ export function reportCommand(program: Command): void {
       writeFileSync(join(dir, 'report.html'), reportHtml(run));
       if (options.json) term.answer(JSON.stringify(run.summary, null, 2));
       else if (run.summary)
-        term.answer(terminalSummary(run.summary, { width: term.width, colour: term.colour }));
+        term.answer(
+          terminalSummary(run.summary, { width: term.width, colour: term.colour, ...carriedBy(run.timings) }),
+        );
       else term.answer(`${dir}: interrupted before its summary was written; ${run.records.length} records`);
     });
 }

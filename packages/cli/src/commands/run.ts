@@ -1,6 +1,6 @@
 /** `epsim run`: one experiment, carried and timed, into a run folder. */
 import { join } from 'node:path';
-import { terminalSummary } from '@epsim/report';
+import { carriedBy, terminalSummary } from '@epsim/report';
 import type { WhenFolderExists } from '@epsim/results';
 import type { Scenario } from '@epsim/spec';
 import { type Command, Option } from 'commander';
@@ -68,7 +68,7 @@ async function run(path: string, options: RunOptions): Promise<void> {
     transport === 'redis' && scenario.carry ? await redisUrl(options.redis, term.note) : undefined;
   const { signal, release } = interruptSignal(term.note);
   try {
-    const { summary, dir } = await runScenario(
+    const { summary, dir, timings } = await runScenario(
       {
         scenario,
         out: options.out ?? join('runs', scenario.name),
@@ -87,7 +87,7 @@ async function run(path: string, options: RunOptions): Promise<void> {
     if (options.json) term.answer(JSON.stringify(summary, null, 2));
     else
       term.answer(
-        `${terminalSummary(summary, { width: term.width, colour: term.colour })}\nrun folder: ${dir}`,
+        `${terminalSummary(summary, { width: term.width, colour: term.colour, ...carriedBy(timings) })}\nrun folder: ${dir}`,
       );
   } finally {
     release();
