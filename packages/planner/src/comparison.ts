@@ -30,14 +30,14 @@ export interface FleetAtRate {
 
 /** The first layouts of a list that were refined. */
 export function comparedLayouts(scenario: Scenario, fit: readonly Evaluated[]): readonly ComparedLayout[] {
-  return fit
-    .filter(({ fidelity }) => fidelity === 'refined')
-    .slice(0, MOST_LAYOUTS)
-    .map((one) => ({
-      layout: layoutName(one.layout),
-      memory: largest(memoryParts(one.memory)),
-      step: stepParts(scenario, one),
-    }));
+  const shown = fit.filter(({ fidelity }) => fidelity === 'refined').slice(0, MOST_LAYOUTS);
+  const memories = shown.map(({ memory }) => memoryParts(memory));
+  const kept = largestNames(memories);
+  return shown.map((one, i) => ({
+    layout: layoutName(one.layout),
+    memory: joined(memories[i], kept),
+    step: stepParts(scenario, one),
+  }));
 }
 
 /** Ranks that the fleet of a layout takes at rates from little to three times the asked one. */
@@ -58,11 +58,21 @@ function memoryParts(memory: RankMemory): Readonly<Record<string, number>> {
   return { ...weights, redundantExperts, cache, recurrent, conv, activations, dispatchBuffers, reserve };
 }
 
-/** The largest parts, and the others as one. */
-function largest(parts: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
-  const sorted = Object.entries(parts).sort((a, b) => b[1] - a[1]);
-  const others = sorted.slice(MOST_PARTS - 1).reduce((sum, [, bytes]) => sum + bytes, 0);
-  return { ...Object.fromEntries(sorted.slice(0, MOST_PARTS - 1)), other: others };
+/** Names of the parts that are largest over all layouts. */
+function largestNames(memories: readonly Readonly<Record<string, number>>[]): readonly string[] {
+  const sum = (name: string) => memories.reduce((bytes, parts) => bytes + (parts[name] ?? 0), 0);
+  const names = [...new Set(memories.flatMap((parts) => Object.keys(parts)))];
+  return names.sort((a, b) => sum(b) - sum(a)).slice(0, MOST_PARTS - 1);
+}
+
+/** The parts that are kept, and the others as one. */
+function joined(
+  parts: Readonly<Record<string, number>>,
+  kept: readonly string[],
+): Readonly<Record<string, number>> {
+  const few = Object.fromEntries(kept.map((name) => [name, parts[name] ?? 0]));
+  const others = Object.entries(parts).filter(([name]) => !kept.includes(name));
+  return { ...few, other: others.reduce((sum, [, bytes]) => sum + bytes, 0) };
 }
 
 function stepParts({ model, cluster }: Scenario, { layout, decode }: Evaluated): ComparedLayout['step'] {

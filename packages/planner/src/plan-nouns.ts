@@ -59,7 +59,6 @@ export interface FrontierLayout {
   readonly tokensPerSecPerRank: number;
   readonly tokensPerSecPerUser: number;
   readonly relErrorBar: number | null;
-  readonly onFrontier: boolean;
 }
 
 /** The chosen layout in full. */
@@ -93,8 +92,10 @@ export interface CapacityPlan {
   readonly feasible: boolean;
   /** Best first; where nothing is feasible, the closest first. */
   readonly layouts: readonly PlannedLayout[];
-  /** Feasible points of speed and throughput, those that nothing beats in both marked. */
+  /** Feasible points of speed and throughput that nothing beats in both, slow ones first. */
   readonly frontier: readonly FrontierLayout[];
+  /** Some of the other feasible points. */
+  readonly points: readonly FrontierLayout[];
   readonly best: PlanDetail | null;
   /** The best layouts side by side; empty where nothing is feasible. */
   readonly compared: readonly ComparedLayout[];

@@ -52,7 +52,6 @@ function answer(plan: CapacityPlan): string[] {
     '',
     'Frontier (speed of a user, throughput of a rank):',
     ...plan.frontier
-      .filter((point) => point.onFrontier)
       .slice(0, MOST_FRONTIER)
       .map(
         (point) =>

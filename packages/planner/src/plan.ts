@@ -65,7 +65,7 @@ export function planCapacity(scenario: Scenario, options: PlanOptions = {}): Cap
     request,
     feasible,
     layouts: planned,
-    frontier: frontierOf([...fit, ...found.points]),
+    ...frontierOf([...fit, ...found.points]),
     best:
       chosen === undefined
         ? null
@@ -165,28 +165,31 @@ function changeOf(layout: Layout, serving: Serving, fit: readonly Evaluated[]): 
   return { change: `${layoutName(other)} on ${layoutRanks(other)} ranks, ${how}, is feasible` };
 }
 
-/** Marks the points that no other beats in both speed and throughput; slow ones first. */
-export function frontierOf(points: readonly Evaluated[]): readonly FrontierLayout[] {
-  const sorted = [...points].sort(
+/** Other points that are kept beside the frontier, spread evenly over their speeds. */
+const MOST_POINTS = 300;
+
+/** The points that no other beats in both speed and throughput, slow ones first; and some of the others. */
+export function frontierOf(points: readonly Evaluated[]): Pick<CapacityPlan, 'frontier' | 'points'> {
+  const fastest = [...points].sort(
     (a, b) =>
       a.decode.tpotNs - b.decode.tpotNs || b.economics.tokensPerSecPerRank - a.economics.tokensPerSecPerRank,
   );
+  const frontier: FrontierLayout[] = [];
+  const others: FrontierLayout[] = [];
   let most = 0;
-  const marked = sorted.map((point) => {
-    const { tokensPerSecPerRank } = point.economics;
-    const onFrontier = tokensPerSecPerRank > most;
-    most = Math.max(most, tokensPerSecPerRank);
-    return {
-      layout: layoutName(point.layout),
-      serving: point.serving,
-      sequencesPerGroup: point.decode.sequences,
-      tokensPerSecPerRank,
-      tokensPerSecPerUser: 1e9 / point.decode.tpotNs,
+  for (const { layout, serving, decode, economics } of fastest) {
+    const { tokensPerSecPerRank } = economics;
+    const point: FrontierLayout = {
+      ...{ layout: layoutName(layout), serving, sequencesPerGroup: decode.sequences, tokensPerSecPerRank },
+      tokensPerSecPerUser: 1e9 / decode.tpotNs,
       relErrorBar: END_TO_END_ERROR,
-      onFrontier,
     };
-  });
-  return marked.reverse();
+    if (tokensPerSecPerRank > most) frontier.push(point);
+    else others.push(point);
+    most = Math.max(most, tokensPerSecPerRank);
+  }
+  const stride = Math.max(1, Math.ceil(others.length / MOST_POINTS));
+  return { frontier: frontier.reverse(), points: others.filter((_, i) => i % stride === 0) };
 }
 
 function detailOf(

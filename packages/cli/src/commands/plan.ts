@@ -99,10 +99,13 @@ function answerOf(result: CapacityPlan, engine: LauncherName | undefined): strin
   return result.best.launch.map(({ pool, engines }) => launchText(pool, engines[engine])).join('\n\n');
 }
 
-function chartSource({ model, cluster, frontier, compared, fleetByRate, best }: CapacityPlan) {
+function chartSource({ model, cluster, frontier, points, compared, fleetByRate, best }: CapacityPlan) {
   return {
     about: `${model.name} on ${cluster.device}`,
-    points: frontier.map((point) => ({ ...point, label: point.layout })),
+    points: [...frontier, ...points].map((point, i) => ({
+      ...{ ...point, label: point.layout },
+      onFrontier: i < frontier.length,
+    })),
     steps: compared.map(({ layout, step }) => ({ label: layout, phases: step })),
     fleet: fleetByRate,
     ...(best === null
