@@ -23,8 +23,6 @@ const dims = (topology: string, domainRanks: number) => {
   return topology === 'torus-3d' ? { dims: [domainRanks, 1, 1] } : {};
 };
 
-const inParts = (overlap: string) => catalog.overlaps[overlap].microBatches > 1;
-
 /** A scenario as it would be written, small enough to read when a law breaks. */
 const anyDocument = () =>
   fc
@@ -56,8 +54,6 @@ const anyDocument = () =>
       }),
       topology: name('topology'),
     })
-    // The engine hands `balanced` its own split placement again for each part, which it refuses.
-    .filter(({ placement, time }) => placement.policy !== 'balanced' || !inParts(time.overlap))
     .map(({ seed, ranks, tokensPerRank, routing, dispatch, time, topology, ...drawn }) => {
       const { spareSlots, ...placement } = drawn.placement;
       const domainRanks = topology === 'nvlink-domain' ? ranks : Math.min(drawn.domainRanks, ranks);

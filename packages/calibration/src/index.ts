@@ -29,5 +29,6 @@ export {
 } from './score.js';
 export { shippedTables } from './shipped/registry.js';
 export { type ErrorSummary, median, quantile, summarise } from './statistics.js';
-export { type SystemFigures, systemFigures } from './systems.js';
+export { type SystemFigures, systemFigures, USUAL_SM_COUNT } from './systems.js';
+export { workingUnits } from './tables/low-latency.js';
 export { tableReaders } from './tables/registry.js';

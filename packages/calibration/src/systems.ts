@@ -17,7 +17,7 @@ export interface SystemFigures {
 }
 
 /** Streaming multiprocessors where a preset does not state them: those of the current generation. */
-const USUAL_SM_COUNT = 148;
+export const USUAL_SM_COUNT = 148;
 
 /** Figures of a named system; null when no preset has its name or its links. */
 export function systemFigures(name: string): SystemFigures | null {

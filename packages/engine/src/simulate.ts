@@ -103,7 +103,7 @@ export class Simulation {
     this.reuse = plan;
     const expertLoad = choicesPerExpert(routing);
     const rankLoad = choicesPerRank(plan);
-    const timed = this.timeOf(plan);
+    const timed = this.timeOf(plan, placement);
     const record: StepRecord = {
       step,
       layer,
@@ -148,7 +148,8 @@ export class Simulation {
     return planDispatch(routing, placement, dispatchOptions(this.scenario), reuse);
   }
 
-  private timeOf(plan: DispatchPlan): TimedLayer {
+  /** Times the plan; where the batch is cut in parts, each part is split over `placement` by itself. */
+  private timeOf(plan: DispatchPlan, placement: Placement): TimedLayer {
     const parts = this.time.overlap.microBatches;
     if (parts === 1) return timeLayer(this.time, [plan]);
     const plans = Array.from({ length: parts }, (_, i) => {
@@ -156,7 +157,7 @@ export class Simulation {
         Math.floor((n * i) / parts),
         Math.floor((n * (i + 1)) / parts),
       ]);
-      return this.plan(routing, this.keeper.split(plan.placement, routing));
+      return this.plan(routing, this.keeper.split(placement, routing));
     });
     return timeLayer(this.time, plans);
   }
@@ -173,7 +174,7 @@ export class Simulation {
       policy: this.scenario.routing.baseline!,
       expertLoadMeasures: loadMeasures(choicesPerExpert(routing)),
       rankLoadMeasures: loadMeasures(choicesPerRank(plan)),
-      stepNs: this.options.timed === false ? null : this.timeOf(plan).stepNs,
+      stepNs: this.options.timed === false ? null : this.timeOf(plan, placement).stepNs,
     };
   }
 

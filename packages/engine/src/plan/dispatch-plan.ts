@@ -155,7 +155,7 @@ export function railRank(node: number, rank: number, domainRanks: number, rankCo
   return node * domainRanks + ((rank % domainRanks) % size);
 }
 
-/** Choices over rows that leave for a rank: how many times over a row is used where it lands (1 = no saving). */
+/** Rows sent over choices made: 1 when every choice sends a row of its own, less when a row serves several. */
 export function dedupRatio(plan: DispatchPlan): number {
   let rows = 0;
   let choices = 0;

@@ -3,7 +3,13 @@
  * the nominal rate that they reach. The network model times uneven pairs; this adds a kernel's own part per rank.
  * Figures are fitted to published measurements by calibration; without any, the links' own figures are taken.
  */
-import { type ExchangeKernel, type LinkCosts, linkCosts } from '@epsim/calibration';
+import {
+  type ExchangeKernel,
+  type LinkCosts,
+  linkCosts,
+  USUAL_SM_COUNT,
+  workingUnits,
+} from '@epsim/calibration';
 import { combine } from '@epsim/model';
 import type { NetworkModel, Topology, TopologyKind, Transfer } from '@epsim/network';
 import type { ClusterSpec, DispatchPlan, Provenance, Scenario } from '@epsim/spec';
@@ -57,9 +63,6 @@ export interface Exchange {
   transfer(bytesPerPair: Float64Array, plan: DispatchPlan): Transfer;
 }
 
-/** Multiprocessors of a device whose preset does not say; they only pack rows. */
-const USUAL_SM_COUNT = 132;
-
 export function createExchange(
   scenario: Scenario,
   direction: 'dispatch' | 'combine',
@@ -69,7 +72,12 @@ export function createExchange(
 ): Exchange {
   const { cluster } = scenario;
   const kernel = choice.kernel(scenario);
-  const costs = kernel === null ? null : linkCosts(cluster.device.name, kernel, direction);
+  const measuredAt = {
+    ep: cluster.rankCount,
+    hidden: scenario.model.moe.expertWidth,
+    tokens: scenario.workload.tokensPerRank,
+  };
+  const costs = kernel === null ? null : linkCosts(cluster.device.name, kernel, direction, measuredAt);
   if (costs === null) return plainExchange(cluster, kind, network);
   const topology = kind.build(withFractions(cluster, costs));
   const { link } = costs;
@@ -123,11 +131,6 @@ function withFractions(cluster: ClusterSpec, { link, provenance, source }: LinkC
       scaleOut: scaleOut && { ...scaleOut, latencyNs: 0, achieved: achieved(link.outFraction) },
     },
   };
-}
-
-/** Each multiprocessor packs for a whole number of experts, so that few experts use few of them. */
-function workingUnits(expertCount: number, smCount: number): number {
-  return Math.ceil(expertCount / Math.ceil(expertCount / smCount));
 }
 
 /** True for ranks that send to or receive from another domain. */
