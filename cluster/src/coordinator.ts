@@ -19,12 +19,17 @@ export interface Coordinator extends RedisFabric {
 }
 
 /** A coordinator that is silent for so long has left its run; others clear it away. */
-const LIFE_MS = 15_000;
+export const LIFE_MS = 15_000;
+
+/** An id of a run: its name, as far as it may stand in a key, and something unique. */
+export function runId(name: string): string {
+  return `${name.replace(/[^\w-]/g, '-').slice(0, 60)}-${randomBytes(4).toString('hex')}`;
+}
 
 /** Joins the cluster and waits for a worker. Throws ClusterFailure when there is none within `patienceMs`. */
 export async function coordinate(options: CoordinatorOptions): Promise<Coordinator> {
   const { name, version, patienceMs, phaseMs, note } = options;
-  const id = `${name.replace(/[^\w-]/g, '-').slice(0, 60)}-${randomBytes(4).toString('hex')}`;
+  const id = runId(name);
   const run = await RedisRun.open({ ...options, run: id, lifeMs: LIFE_MS });
   try {
     const present = await run.waitForWorkers();

@@ -3,20 +3,23 @@ import { z } from 'zod';
 
 export const PHASE_JOB = 'phase';
 
-const name = z.string().regex(/^[\w.-]{1,200}$/);
-const channel = z.strictObject({ channel: name, frames: z.int().min(0).max(1e7) });
+export const nameSchema = z.string().regex(/^[\w.-]{1,200}$/);
+export const channelSchema = z.strictObject({
+  channel: nameSchema,
+  frames: z.int().min(0).max(1e7),
+});
 
 export const phaseJobSchema = z.strictObject({
   version: z.string().max(100),
-  run: name,
+  run: nameSchema,
   /** The run's token when the job was made; a job of an older one is not wanted any more. */
-  token: name,
+  token: nameSchema,
   shard: z.int().min(0).max(65_535),
   phase: z.enum(['dispatch', 'compute', 'combine']),
   /** Where the task lies. */
-  task: channel,
+  task: channelSchema,
   /** Rows that arrive, one channel for each shard that sends some. */
-  inputs: z.array(channel).max(65_536),
+  inputs: z.array(channelSchema).max(65_536),
   /** First rank of each shard and the end. */
   bounds: z.array(z.int().min(0).max(65_536)).min(2).max(65_537),
   /** Life of what the worker writes, and its longest wait for Redis. */
@@ -38,7 +41,7 @@ export const phaseAnswerSchema = z.union([
     outcome: z.literal('done'),
     receivedBytes: z.number(),
     /** By shard; of `combine`, one channel with the results. */
-    sent: z.array(channel),
+    sent: z.array(channelSchema),
     sentBytes: z.number(),
     refused,
   }),

@@ -138,7 +138,8 @@ async function taskOf(job: PhaseJobData, held: Held, store: FrameStore): Promise
   return value;
 }
 
-function outcomeOf(thrown: unknown): 'stale' | 'lost' | 'full' | 'failed' {
+/** What an error means for the run that waits. */
+export function outcomeOf(thrown: unknown): 'stale' | 'lost' | 'full' | 'failed' {
   if (thrown instanceof RunMovedOn) return 'stale';
   if (thrown instanceof FramesLost) return 'lost';
   if (thrown instanceof ClusterFailure) return 'full';

@@ -10,10 +10,12 @@ import {
   type Channel,
   type FrameStore,
   FramesLost,
+  laneQueue,
   noRefusals,
   PhaseLost,
   type RedisRun,
   type RefusalCounts,
+  RunMovedOn,
 } from '@epsim/transport/redis';
 import { PHASE_JOB, type PhaseAnswer, type PhaseJobData, phaseAnswerSchema } from './phase-job.js';
 import { encodeTask } from './shard-task.js';
@@ -48,6 +50,11 @@ export function redisFabric(
   };
 }
 
+/** True for what a new beginning mends: jobs, rows or the run's own key were lost. */
+export function mayBeginAgain(thrown: unknown): thrown is Error {
+  return thrown instanceof PhaseLost || thrown instanceof FramesLost || thrown instanceof RunMovedOn;
+}
+
 class Fabric {
   readonly figures = { frameBytes: 0, redisBytesMost: 0, layersBegunAgain: 0, refused: noRefusals() };
 
@@ -62,7 +69,7 @@ class Fabric {
       try {
         return await this.begin(work);
       } catch (thrown) {
-        if (!(thrown instanceof PhaseLost || thrown instanceof FramesLost)) throw thrown;
+        if (!mayBeginAgain(thrown)) throw thrown;
         if (beginnings === MOST_BEGINNINGS) {
           throw new ClusterFailure(
             `layer ${work.layer} of step ${work.step} was lost ${beginnings} times, the last time because ${thrown.message}`,
@@ -126,7 +133,7 @@ class Fabric {
           ...this.fixed,
           ...{ token, shard, phase, bounds, task: tasks[shard], inputs: used },
         };
-        return { lane: shard, name: PHASE_JOB, data };
+        return { queue: laneQueue(shard), name: PHASE_JOB, data };
       }),
     );
     const { used } = await this.run.memory();

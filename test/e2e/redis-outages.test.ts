@@ -27,8 +27,10 @@ describe.skipIf(redisBinary === null)('a Redis that goes away', () => {
     const workers = await Promise.all([startWorker(redis), startWorker(redis)]);
     try {
       const layers = 6;
+      const notes: string[] = [];
       const results = await carryOver(redis, {
         layers,
+        note: (text) => notes.push(text),
         onLayer: async (done) => {
           if (done !== 2) return;
           // The next layer is on its way by then.
@@ -40,6 +42,7 @@ describe.skipIf(redisBinary === null)('a Redis that goes away', () => {
         },
       });
       expect(results).toEqual(await carryInline(layers));
+      expect(notes.length > 0).toBe(!persistent);
       expect(await keysLeft(redis)).toEqual([]);
     } finally {
       for (const worker of workers) worker.process.kill('SIGKILL');

@@ -139,7 +139,7 @@ export async function until(holds: () => boolean | Promise<boolean>, what: strin
 export async function keysLeft({ admin }: TestRedis): Promise<string[]> {
   const keys = await admin.keys('*');
   return keys
-    .filter((key) => !/^epsim:jobs:lane-\d+:(meta|events|stalled-check|id|marker)$/.test(key))
+    .filter((key) => !/^epsim:jobs:(lane-\d+|points):(meta|events|stalled-check|id|marker)$/.test(key))
     .filter((key) => key !== 'epsim:workers' && !key.startsWith('epsim:worker:'))
     .sort();
 }

@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { calibrateCommand } from './commands/calibrate.js';
 import { checkCommand } from './commands/check.js';
+import { clusterCommand } from './commands/cluster.js';
 import { compareCommand } from './commands/compare.js';
 import { importCommand } from './commands/import.js';
 import { journeyCommand } from './commands/journey.js';
@@ -31,6 +32,7 @@ const commands = [
   presetsCommand,
   reportCommand,
   workerCommand,
+  clusterCommand,
 ];
 
 export async function main(argv: readonly string[]): Promise<void> {

@@ -16,6 +16,20 @@ export function withSet(command: Command): Command {
   return command.option('--set <path=value>', 'override a field of the scenario (repeatable)', collect, []);
 }
 
+/** How points of a sweep or comparison reach a cluster. */
+export interface ClusterOptions {
+  readonly redis?: string;
+  readonly patience: number;
+  readonly pointLimit: number;
+}
+
+export function withCluster(command: Command): Command {
+  return command
+    .option('--redis <url>', 'measure points on the workers of the cluster at this Redis')
+    .option('--patience <seconds>', 'longest wait for Redis or for a worker to be there', integer(1), 60)
+    .option('--point-limit <seconds>', 'longest time for one point over --redis', integer(1), 3600);
+}
+
 export function collect(value: string, previous: readonly string[]): string[] {
   return [...previous, value];
 }

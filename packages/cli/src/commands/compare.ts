@@ -1,19 +1,30 @@
 /** `epsim compare`: the same tokens and seeds under several settings, with how sure the differences are. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Measured } from '@epsim/engine';
 import { comparisonCharts, comparisonHtml, drawCharts, terminalComparison } from '@epsim/report';
 import { type ComparedRuns, type Comparison, compareRuns, makeFolder } from '@epsim/results';
 import { type Command, Option } from 'commander';
 import { UsageError } from '../failure.js';
-import { measurePoint } from '../measure-point.js';
+import { inParallel, openMeasuring } from '../measuring.js';
 import { rebalanceSentences } from '../rebalance-benefit.js';
+import { redisUrl } from '../redis-url.js';
 import { loadScenario, readerBeside } from '../scenario-file.js';
 import { type Terminal, terminal } from '../terminal.js';
 import { studyText, trainingStudy, writeStudy } from '../training-study.js';
 import { gridOf, nameOfPoint, overridesOf, parseVariation } from '../variations.js';
-import { collect, integer, interruptSignal, type OutputOptions, withOutput, withSet } from './common.js';
+import {
+  type ClusterOptions,
+  collect,
+  integer,
+  interruptSignal,
+  type OutputOptions,
+  withCluster,
+  withOutput,
+  withSet,
+} from './common.js';
 
-interface CompareOptions extends OutputOptions {
+interface CompareOptions extends OutputOptions, ClusterOptions {
   readonly vary: readonly string[];
   readonly set: readonly string[];
   readonly seeds: number;
@@ -22,9 +33,8 @@ interface CompareOptions extends OutputOptions {
 }
 
 export function compareCommand(program: Command): void {
-  withOutput(
-    withSet(program.command('compare').argument('[scenario]', 'a YAML or JSON file; none for a study')),
-  )
+  const command = program.command('compare').argument('[scenario]', 'a YAML or JSON file; none for a study');
+  withCluster(withOutput(withSet(command)))
     .summary('the same tokens under several settings, with confidence intervals')
     .description(
       'Runs every combination of the varied values on the same tokens, repeats over seeds, and prints means, 95 % intervals and paired differences against the first.',
@@ -60,30 +70,35 @@ async function compare(path: string | undefined, options: CompareOptions): Promi
   const points = gridOf(variations);
   // Every point is read before the first one runs, so that no mistake is found late.
   const scenarios = points.map((point) => loadScenario(path, [...options.set, ...overridesOf(point)]));
+  const measuring = await openMeasuring({
+    redis: options.redis === undefined ? undefined : await redisUrl(options.redis, term.note),
+    ...{ name: scenarios[0].name, note: term.note },
+    ...{ patienceMs: options.patience * 1000, pointMs: options.pointLimit * 1000 },
+  });
   const { signal, release } = interruptSignal(term.note);
   const total = scenarios.reduce((sum, s) => sum + s.steps * s.layers, 0) * options.seeds;
   const progress = term.progress(total, 'layers');
   let done = 0;
-  const rows: ComparedRuns[] = [];
+  const runs: Measured[] = [];
+  const each = points.flatMap((point, i) =>
+    Array.from({ length: options.seeds }, (_, k) => ({ point, i, k })),
+  );
   try {
-    for (const [i, point] of points.entries()) {
+    await inParallel(each, measuring.width, async ({ point, i, k }, at) => {
       const set = [...options.set, ...overridesOf(point)];
-      const runs = [];
-      for (let k = 0; k < options.seeds; k++) {
-        const scenario = { ...scenarios[i], seed: scenarios[i].seed + k };
-        const onRecord = () => progress.advance(++done, nameOfPoint(point));
-        runs.push(await measurePoint(scenario, readerBeside(path, set), signal, onRecord));
-      }
-      rows.push({
-        values: point,
-        summaries: runs.map((r) => r.summary),
-        records: runs.map((r) => r.records),
-      });
-    }
+      const scenario = { ...scenarios[i], seed: scenarios[i].seed + k };
+      const onRecord = () => progress.advance(++done, nameOfPoint(point));
+      runs[at] = await measuring.measure(scenario, readerBeside(path, set), signal, onRecord);
+    });
   } finally {
     progress.stop();
     release();
+    await measuring.close();
   }
+  const rows = points.map((values, i): ComparedRuns => {
+    const own = runs.slice(i * options.seeds, (i + 1) * options.seeds);
+    return { values, summaries: own.map((r) => r.summary), records: own.map((r) => r.records) };
+  });
   const comparison = compareRuns(
     variations.map((variation) => variation.path),
     rows,

@@ -5,14 +5,23 @@ import { join } from 'node:path';
 import { comparedFields, makeFolder, type Summary, summaryNumber } from '@epsim/results';
 import { resolvedYaml } from '@epsim/spec';
 import type { Command } from 'commander';
-import { Interrupted, UsageError } from '../failure.js';
-import { measurePoint } from '../measure-point.js';
+import { causeOfStop, Interrupted, Stopped, UsageError } from '../failure.js';
+import { inParallel, openMeasuring } from '../measuring.js';
+import { redisUrl } from '../redis-url.js';
 import { loadScenario, readerBeside } from '../scenario-file.js';
 import { type Terminal, terminal } from '../terminal.js';
 import { gridOf, nameOfPoint, overridesOf, type Point, parseVariation } from '../variations.js';
-import { collect, interruptSignal, type OutputOptions, withOutput, withSet } from './common.js';
+import {
+  type ClusterOptions,
+  collect,
+  interruptSignal,
+  type OutputOptions,
+  withCluster,
+  withOutput,
+  withSet,
+} from './common.js';
 
-interface SweepOptions extends OutputOptions {
+interface SweepOptions extends OutputOptions, ClusterOptions {
   readonly vary: readonly string[];
   readonly set: readonly string[];
   readonly out?: string;
@@ -26,7 +35,7 @@ interface FinishedPoint {
 }
 
 export function sweepCommand(program: Command): void {
-  withOutput(withSet(program.command('sweep').argument('<scenario>', 'a YAML or JSON file')))
+  withCluster(withOutput(withSet(program.command('sweep').argument('<scenario>', 'a YAML or JSON file'))))
     .summary('a grid of scenarios, resumable')
     .description(
       'Plans and times every combination of the varied values and keeps one line per finished point in points.jsonl. Started again with the same folder it does only what is missing.',
@@ -54,25 +63,35 @@ async function sweep(path: string, options: SweepOptions): Promise<void> {
   makeFolder(dir);
   const file = join(dir, 'points.jsonl');
   const finished = readPoints(file);
-  const missing = wanted.filter(({ key }) => !finished.has(key));
+  const missing = [...new Map(wanted.map((point) => [point.key, point])).values()].filter(
+    ({ key }) => !finished.has(key),
+  );
+  const measuring = await openMeasuring({
+    redis: options.redis === undefined ? undefined : await redisUrl(options.redis, term.note),
+    ...{ name: wanted[0].scenario.name, note: term.note },
+    ...{ patienceMs: options.patience * 1000, pointMs: options.pointLimit * 1000 },
+  });
   const { signal, release } = interruptSignal(term.note);
   const progress = term.progress(wanted.length, 'points');
   try {
-    for (const { key, values, set, scenario } of missing) {
+    await inParallel(missing, measuring.width, async ({ key, values, set, scenario }) => {
       progress.advance(finished.size, nameOfPoint(values));
-      const { summary } = await measurePoint(scenario, readerBeside(path, set), signal);
+      const { summary } = await measuring.measure(scenario, readerBeside(path, set), signal);
       finished.set(key, { key, values, summary });
       appendFileSync(file, `${JSON.stringify({ key, values, summary })}\n`);
-    }
+    });
   } catch (thrown) {
-    if (!(thrown instanceof Interrupted)) throw thrown;
+    const cause = thrown instanceof Interrupted ? 'interrupted' : causeOfStop(thrown);
+    if (cause === null) throw thrown;
     const done = wanted.filter(({ key }) => finished.has(key)).length;
-    throw new Interrupted(
-      `interrupted: ${done} of ${wanted.length} points are finished and kept in ${file}; run the same command again for the rest`,
-    );
+    const kept = `${done} of ${wanted.length} points are finished and kept in ${file}; run the same command again for the rest`;
+    throw thrown instanceof Interrupted
+      ? new Interrupted(`${cause}: ${kept}`)
+      : new Stopped(`${cause}; ${kept}`);
   } finally {
     progress.stop();
     release();
+    await measuring.close();
   }
   writeResult(
     term,

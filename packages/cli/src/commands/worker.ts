@@ -42,6 +42,7 @@ async function work(options: WorkerOptions): Promise<void> {
     lockMs: options.lock * 1000,
     patienceMs: options.patience * 1000,
     phaseMs: 300_000,
+    pointMs: 24 * 3_600_000,
   });
   term.note(`worker ${worker.id}, version ${version}, serves ${addressOf(url).shown}; Ctrl-C ends it`);
   let stop: () => void = () => {};

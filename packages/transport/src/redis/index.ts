@@ -8,10 +8,11 @@ export {
   type Piece,
   type Refusal,
 } from './frame.js';
-export { JOB_PREFIX, LANES } from './keys.js';
+export { JOB_PREFIX, LANES, laneQueue, POINTS } from './keys.js';
 export { lanesOf, showCard, versionConflict, type WorkerCard, workersPresent } from './presence.js';
 export { type PhaseJob, PhaseLost, RedisRun, type RunOptions } from './run.js';
 export { type ServeOptions, type Serving, serve } from './serve.js';
+export { type ClusterStatus, clusterStatus, type QueueDepth } from './status.js';
 export {
   type Channel,
   FrameStore,

@@ -9,7 +9,9 @@ export const LANES = 16;
 /** Prefix of BullMQ's own keys. */
 export const JOB_PREFIX = 'epsim:jobs';
 
-export const laneQueue = (lane: number): string => `lane-${lane}`;
+export const laneQueue = (shard: number): string => `lane-${shard % LANES}`;
+/** The queue of whole points of a sweep; any worker takes any of them. */
+export const POINTS = 'points';
 /** The queue of barriers of one run; only its coordinator listens. */
 export const runQueue = (run: string): string => `run-${run}`;
 

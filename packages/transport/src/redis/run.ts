@@ -7,7 +7,7 @@ import { type FlowJob, FlowProducer } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { ClusterFailure } from '../failure.js';
 import { addressOf, atMost, bounded, openRedis, sleep } from './connection.js';
-import { channelKey, JOB_PREFIX, LANES, laneQueue, runQueue } from './keys.js';
+import { channelKey, JOB_PREFIX, runQueue } from './keys.js';
 import { showRun, versionConflict, type WorkerCard, workersPresent } from './presence.js';
 import { QuietWorker } from './quiet-worker.js';
 import { FrameStore, fullRedis, redisFull } from './store.js';
@@ -28,7 +28,7 @@ export interface RunOptions {
 }
 
 export interface PhaseJob {
-  readonly lane: number;
+  readonly queue: string;
   readonly name: string;
   readonly data: unknown;
 }
@@ -101,6 +101,11 @@ export class RedisRun {
     await this.ask(unlinkMatching(this.redis, channelKey(this.options.run, '*')));
   }
 
+  /** Says again that the run is driven, for when Redis has forgotten it. */
+  async showAgain(): Promise<void> {
+    await this.ask(this.show());
+  }
+
   store(): FrameStore {
     const { run, phaseMs, patienceMs } = this.options;
     return new FrameStore(this.redis, { run, token: this.token, expireMs: 4 * phaseMs, patienceMs });
@@ -152,7 +157,7 @@ export class RedisRun {
       opts: { jobId: id, removeOnComplete: true, removeOnFail: true },
       children: jobs.map((job, i) => ({
         name: job.name,
-        queueName: laneQueue(job.lane % LANES),
+        queueName: job.queue,
         data: job.data,
         opts: { jobId: childId(i), removeOnComplete: true, removeOnFail: true, failParentOnFailure: true },
       })),
@@ -164,7 +169,7 @@ export class RedisRun {
     try {
       await this.ask(this.flow.add(tree));
       const values = await this.watch(id, answered);
-      return jobs.map((job, i) => values[`${JOB_PREFIX}:${laneQueue(job.lane % LANES)}:${childId(i)}`]);
+      return jobs.map((job, i) => values[`${JOB_PREFIX}:${job.queue}:${childId(i)}`]);
     } finally {
       this.pending.delete(id);
     }

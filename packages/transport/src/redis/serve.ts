@@ -8,7 +8,7 @@ import type { Job } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { ClusterFailure } from '../failure.js';
 import { atMost, bounded, openRedis } from './connection.js';
-import { JOB_PREFIX, laneQueue } from './keys.js';
+import { JOB_PREFIX, laneQueue, POINTS } from './keys.js';
 import {
   lanesOf,
   redisTime,
@@ -63,6 +63,8 @@ class LaneServer {
   private readonly lanes = new Map<number, QuietWorker>();
   private readonly closing = new Map<number, Promise<void>>();
   private readonly inHand = new Map<string, string>();
+  /** Listens for points of sweeps, which fall to whoever is free. */
+  private points: QuietWorker | null = null;
   private joined = 0;
   private jobsDone = 0;
   private silentSince: number | null = null;
@@ -84,6 +86,7 @@ class LaneServer {
     if (conflict) throw new ClusterFailure(conflict);
     this.joined = await redisTime(this.redis);
     await this.beat();
+    this.points = this.listen(POINTS, this.options.threads);
     this.schedule();
   }
 
@@ -91,7 +94,7 @@ class LaneServer {
     this.closed = true;
     clearTimeout(this.timer);
     const { lockMs } = this.options;
-    const workers = [...this.lanes.values()];
+    const workers = [...this.lanes.values(), ...(this.points ? [this.points] : [])];
     // Without Redis no job can end; a job that does not end is left to its lock.
     const force = this.redis.status !== 'ready';
     await atMost(Promise.all(workers.map((worker) => worker.close(force))), 2 * lockMs);
@@ -134,17 +137,20 @@ class LaneServer {
   }
 
   private take(lane: number): void {
+    this.lanes.set(lane, this.listen(laneQueue(lane), 1));
+  }
+
+  private listen(queue: string, concurrency: number): QuietWorker {
     const { lockMs } = this.options;
-    const worker = new QuietWorker(laneQueue(lane), (job) => this.work(job), {
+    return new QuietWorker(queue, (job) => this.work(job), {
       connection: this.redis,
       prefix: JOB_PREFIX,
-      concurrency: 1,
+      concurrency,
       lockDuration: lockMs,
       stalledInterval: lockMs / 2,
       // A job that many workers died of is the coordinator's to give up, by its own bound.
       maxStalledCount: 1000,
     });
-    this.lanes.set(lane, worker);
   }
 
   private leave(lane: number, worker: QuietWorker): void {

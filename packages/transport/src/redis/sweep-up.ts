@@ -1,12 +1,13 @@
 /** Removes what a run left in Redis, by its id: its own coordinator does it at the end, any worker when that died. */
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { channelKey, JOB_PREFIX, LANES, laneQueue, RUNS, runKey, runQueue } from './keys.js';
+import { channelKey, JOB_PREFIX, LANES, laneQueue, POINTS, RUNS, runKey, runQueue } from './keys.js';
 
 /** Removes all keys and jobs of a run. Jobs in hand are left to end by themselves; they find that the run is over. */
 export async function sweepUp(redis: Redis, run: string): Promise<void> {
   await redis.unlink(runKey(run));
-  await Promise.all(Array.from({ length: LANES }, (_, lane) => removeJobs(redis, laneQueue(lane), run)));
+  const queues = [...Array.from({ length: LANES }, (_, lane) => laneQueue(lane)), POINTS];
+  await Promise.all(queues.map((queue) => removeJobs(redis, queue, run)));
   await unlinkMatching(redis, channelKey(run, '*'));
   await unlinkMatching(redis, `${JOB_PREFIX}:${runQueue(run)}:*`);
   await redis.srem(RUNS, run);
