@@ -3,6 +3,7 @@
  * Both are computed again from what a layer read, step by step, and held against what the pass itself left.
  */
 import {
+  type DeltaInputs,
   deltaRecurrent,
   type K3Event,
   type KdaShape,
@@ -23,6 +24,45 @@ import { round, rounded, rowOf } from './numbers.js';
 
 export type MixerEvent = Extract<K3Event, { kind: 'mixer' }>;
 
+/** Inputs of one token out of those of a sequence. */
+function inputsOf(inputs: DeltaInputs, token: number): DeltaInputs {
+  const { headCount, headDim } = inputs;
+  const wide = headCount * headDim;
+  return {
+    headCount,
+    headDim,
+    query: rowOf(inputs.query, token, wide),
+    key: rowOf(inputs.key, token, wide),
+    value: rowOf(inputs.value, token, wide),
+    logDecay: rowOf(inputs.logDecay, token, wide),
+    beta: rowOf(inputs.beta, token, headCount),
+  };
+}
+
+/** Moves `memory` on by one token; returns what one head's part of it met. */
+function deltaToken(own: DeltaInputs, memory: Float32Array, head: number): KdaPart['tokens'][number] {
+  const { headDim: dim } = own;
+  const ofHead = (from: Float32Array) => rowOf(from, head, dim);
+  const alpha = Float64Array.from(ofHead(own.logDecay), Math.exp);
+  const key = ofHead(own.key);
+  const value = ofHead(own.value);
+  const state = rowOf(memory, head, dim * dim);
+  const predicted = Float64Array.from({ length: dim }, (_, column) =>
+    key.reduce((sum, k, row) => sum + alpha[row] * state[row * dim + column] * k, 0),
+  );
+  const read = ofHead(deltaRecurrent(own, memory));
+  return {
+    alpha: rounded(alpha),
+    beta: round(own.beta[head]),
+    key: rounded(key),
+    value: rounded(value),
+    predicted: rounded(predicted),
+    missed: rounded(predicted.map((p, i) => value[i] - p)),
+    read: rounded(read),
+    state: rounded(state, 4),
+  };
+}
+
 /**
  * One head's state over the tokens 0..focus of a layer, from what the layer read.
  * Throws `invariant:` when the state after the last token is not the one that the pass carries.
@@ -37,41 +77,10 @@ export function kdaPart(
 ): KdaPart {
   const { headCount, headDim: dim } = shape;
   const inputs = kdaInputs(event.input, hidden, shape, weights, kdaState(shape));
-  const total = inputs.beta.length / headCount;
   const memory = new Float32Array(headCount * dim * dim);
-  const tokens: KdaPart['tokens'][number][] = [];
-  for (let t = 0; t < total; t++) {
-    const wide = headCount * dim;
-    const own = {
-      headCount,
-      headDim: dim,
-      query: rowOf(inputs.query, t, wide),
-      key: rowOf(inputs.key, t, wide),
-      value: rowOf(inputs.value, t, wide),
-      logDecay: rowOf(inputs.logDecay, t, wide),
-      beta: rowOf(inputs.beta, t, headCount),
-    };
-    const slice = (from: Float32Array) => from.subarray(head * dim, (head + 1) * dim);
-    const alpha = Float64Array.from(slice(own.logDecay), Math.exp);
-    const key = slice(own.key);
-    const value = slice(own.value);
-    const before = memory.slice(head * dim * dim, (head + 1) * dim * dim);
-    const predicted = Float64Array.from({ length: dim }, (_, column) =>
-      key.reduce((sum, k, row) => sum + alpha[row] * before[row * dim + column] * k, 0),
-    );
-    const read = slice(deltaRecurrent(own, memory));
-    if (t > focus) continue;
-    tokens.push({
-      alpha: rounded(alpha),
-      beta: round(own.beta[head]),
-      key: rounded(key),
-      value: rounded(value),
-      predicted: rounded(predicted),
-      missed: rounded(predicted.map((p, i) => value[i] - p)),
-      read: rounded(read),
-      state: rounded(memory.subarray(head * dim * dim, (head + 1) * dim * dim), 4),
-    });
-  }
+  const tokens = Array.from({ length: inputs.beta.length / headCount }, (_, t) =>
+    deltaToken(inputsOf(inputs, t), memory, head),
+  );
   const carried = (event.state as KdaState).memory;
   if (carried.some((x, i) => x !== memory[i])) {
     throw new Error(`invariant: the state of layer ${event.layer} is not what its inputs make`);
@@ -82,10 +91,57 @@ export function kdaPart(
     head,
     headCount,
     headDim: dim,
-    tokens,
+    tokens: tokens.slice(0, focus + 1),
     stateBytes: dim * dim * 4,
     cacheBytesPerToken: 2 * dim * 2,
   };
+}
+
+/** Keys [visible x heads][nope + rope] and values [visible x heads x valueDim] expanded from kept rows. */
+function expandKept(kept: Float32Array, shape: MlaShape, weights: MlaWeights) {
+  const { headCount, kvLoraRank: rank, nopeHeadDim: nope, ropeHeadDim: rope, valueHeadDim } = shape;
+  const width = rank + rope;
+  const visible = kept.length / width;
+  const latents = Float32Array.from(
+    { length: visible * rank },
+    (_, i) => kept[Math.floor(i / rank) * width + (i % rank)],
+  );
+  const keys = linear(latents, weights.keyUp, rank, headCount * nope);
+  return {
+    keyOf: (token: number, head: number) => [
+      ...rowOf(keys, token * headCount + head, nope),
+      ...kept.subarray(token * width + rank, (token + 1) * width),
+    ],
+    values: linear(latents, weights.valueUp, rank, headCount * valueHeadDim),
+  };
+}
+
+/** Softmax weights of each head over all visible tokens, and what the heads read, [heads x valueDim]. */
+function readKept(
+  query: Float32Array,
+  visible: number,
+  shape: MlaShape,
+  kept: ReturnType<typeof expandKept>,
+) {
+  const { headCount, nopeHeadDim, ropeHeadDim, valueHeadDim } = shape;
+  const dim = nopeHeadDim + ropeHeadDim;
+  const read = new Float32Array(headCount * valueHeadDim);
+  const softmax = Array.from({ length: headCount }, (_, head) => {
+    const q = rowOf(query, head, dim);
+    const scores = Float64Array.from(
+      { length: visible },
+      (_, t) => kept.keyOf(t, head).reduce((sum, k, d) => sum + k * q[d], 0) / Math.sqrt(dim),
+    );
+    softmaxInPlace(scores);
+    for (let d = 0; d < valueHeadDim; d++) {
+      read[head * valueHeadDim + d] = scores.reduce(
+        (sum, weight, t) => sum + weight * kept.values[(t * headCount + head) * valueHeadDim + d],
+        0,
+      );
+    }
+    return scores;
+  });
+  return { read, softmax };
 }
 
 /** The global read of one layer for the followed token, from what the layer read. */
@@ -96,58 +152,31 @@ export function mlaPart(
   hidden: number,
   focus: number,
 ): MlaPart {
-  const { headCount, kvLoraRank: rank, nopeHeadDim: nope, ropeHeadDim: rope, valueHeadDim } = shape;
-  const width = rank + rope;
-  const seen = event.input.subarray(0, (focus + 1) * hidden);
-  const kept = mlaLatents(seen, hidden, shape, weights);
+  const { headCount, kvLoraRank, ropeHeadDim, valueHeadDim } = shape;
+  const rows = mlaLatents(event.input.subarray(0, (focus + 1) * hidden), hidden, shape, weights);
+  const kept = expandKept(rows, shape, weights);
   const input = rowOf(event.input, focus, hidden);
-  const query = mlaQueries(input, hidden, shape, weights);
-  const latents = Float32Array.from(
-    { length: (focus + 1) * rank },
-    (_, i) => kept[Math.floor(i / rank) * width + (i % rank)],
-  );
-  const keys = linear(latents, weights.keyUp, rank, headCount * nope);
-  const values = linear(latents, weights.valueUp, rank, headCount * valueHeadDim);
-  const keyOf = (t: number, head: number) => [
-    ...rowOf(keys, t * headCount + head, nope),
-    ...kept.subarray(t * width + rank, (t + 1) * width),
-  ];
-  const read = new Float32Array(headCount * valueHeadDim);
-  const softmax = Array.from({ length: headCount }, (_, head) => {
-    const q = rowOf(query, head, nope + rope);
-    const scores = Float64Array.from(
-      { length: focus + 1 },
-      (_, t) => keyOf(t, head).reduce((sum, k, d) => sum + k * q[d], 0) / Math.sqrt(nope + rope),
-    );
-    softmaxInPlace(scores);
-    for (let d = 0; d < valueHeadDim; d++) {
-      read[head * valueHeadDim + d] = scores.reduce(
-        (sum, weight, t) => sum + weight * values[(t * headCount + head) * valueHeadDim + d],
-        0,
-      );
-    }
-    return scores;
-  });
+  const { read, softmax } = readKept(mlaQueries(input, hidden, shape, weights), focus + 1, shape, kept);
   const gate =
     weights.gate === null
       ? new Float32Array(headCount * valueHeadDim).fill(1)
       : linear(input, weights.gate, hidden, headCount * valueHeadDim).map((g) => 1 / (1 + Math.exp(-g)));
   const output = rowOf(event.output, focus, hidden);
-  const again = mlaOutput(read.slice(), input, hidden, shape, weights);
+  const again = mlaOutput(read, input, hidden, shape, weights);
   const strongest = softmax[0].indexOf(Math.max(...softmax[0]));
   return {
     source: 'miniature',
     layer: event.layer,
     headCount,
-    latentRank: rank,
-    sharedKeySize: rope,
+    latentRank: kvLoraRank,
+    sharedKeySize: ropeHeadDim,
     input: rounded(input),
-    kept: Array.from({ length: focus + 1 }, (_, t) => rounded(rowOf(kept, t, width))),
+    kept: Array.from({ length: focus + 1 }, (_, t) => rounded(rowOf(rows, t, kvLoraRank + ropeHeadDim))),
     weights: softmax.map((row) => rounded(row)),
     strongest: {
       token: strongest,
-      key: rounded(keyOf(strongest, 0)),
-      value: rounded(rowOf(values, strongest * headCount, valueHeadDim)),
+      key: rounded(kept.keyOf(strongest, 0)),
+      value: rounded(rowOf(kept.values, strongest * headCount, valueHeadDim)),
     },
     gate: rounded(gate.subarray(0, valueHeadDim)),
     output: rounded(output),

@@ -10,6 +10,10 @@ const PROBE = 2;
 const CORRECT = 3;
 const WRITE = 4;
 
+/** Where the state stands. */
+const STATE_X = 64;
+const STATE_Y = 96;
+
 const stateCell = (width: number) => (width >= WIDE ? 17 : Math.min(15, Math.floor((width - 78) / 16)));
 
 /** What the scene's pictures and words are made from, computed once. */
@@ -62,69 +66,77 @@ function stateAt(view: KdaView, beat: number, f: number): readonly number[] {
   return now.state;
 }
 
-function drawState(view: KdaView, pen: Pen, beat: number, f: number) {
-  const { kda, tokens, dim, last, stateScale, rowScale, keyScale } = view;
+type KdaToken = KdaView['tokens'][number];
+
+/** Share of a row of values that is there yet: rows appear in the beats that compute them. */
+function shareSeen(row: 'value' | 'predicted' | 'missed', beat: number, f: number): number {
+  if (beat === DECAY) return row === 'value' ? 1 : 0;
+  if (beat === PROBE) return { value: 1, predicted: part(f), missed: 0 }[row];
+  return beat === CORRECT && row === 'missed' ? part(f) : 1;
+}
+
+/** Above the state: the value, what was predicted, what was missed. */
+function drawValueRows(view: KdaView, pen: Pen, token: KdaToken, beat: number, f: number) {
+  const { dim, rowScale } = view;
   const cell = stateCell(pen.width);
-  const x = 64;
-  const y = 96;
-  const t = beat === PREFIX ? Math.max(0, Math.min(last - 1, Math.floor(f * last))) : last;
-  const token = tokens[t];
-  heading(pen, 0, 12, `KDA state of layer ${kda.layer}, head ${kda.head}: ${dim} x ${dim}, always`);
-  const rows: [string, readonly number[], boolean][] = [
-    ['v', token.value, beat === CORRECT],
-    ['Sᵀk', token.predicted, beat === PROBE],
-    ['e', token.missed, beat === CORRECT || beat === WRITE],
-  ];
-  rows.forEach(([name, values, active], i) => {
-    const seen =
-      beat === PREFIX || beat > CORRECT
-        ? 1
-        : beat === PROBE
-          ? [1, part(f), 0][i]
-          : beat === CORRECT
-            ? [1, 1, part(f)][i]
-            : [1, 0, 0][i];
-    words(pen, x - 8, 34 + i * 22, name, {
+  const rows = [
+    ['v', 'value', beat === CORRECT],
+    ['Sᵀk', 'predicted', beat === PROBE],
+    ['e', 'missed', beat === CORRECT || beat === WRITE],
+  ] as const;
+  rows.forEach(([name, key, active], i) => {
+    words(pen, STATE_X - 8, 34 + i * 22, name, {
       size: 12,
       align: 'right',
       bold: active,
       colour: active ? pen.colours.glow : pen.colours.muted,
     });
-    cells(pen, x, 23 + i * 22, { w: cell, h: 15 }, values.slice(0, Math.ceil(seen * dim)), dim, rowScale);
+    const seen = token[key].slice(0, Math.ceil(shareSeen(key, beat, f) * dim));
+    cells(pen, STATE_X, 23 + i * 22, { w: cell, h: 15 }, seen, dim, rowScale);
   });
-  const columns: [string, readonly number[], number, boolean][] = [
+}
+
+/** Beside the state: how much each of its rows keeps, and the key. */
+function drawKeyColumns(view: KdaView, pen: Pen, token: KdaToken, beat: number) {
+  const { dim, keyScale } = view;
+  const cell = stateCell(pen.width);
+  const columns = [
     ['α', token.alpha, 1, beat === DECAY],
     ['k', token.key, keyScale, beat === PROBE || beat === WRITE],
-  ];
+  ] as const;
   columns.forEach(([name, values, scale, active], i) => {
     const left = 8 + i * 26;
-    words(pen, left + 9, y - 6, name, {
+    words(pen, left + 9, STATE_Y - 6, name, {
       size: 12,
       align: 'center',
       bold: active,
       colour: active ? pen.colours.glow : pen.colours.muted,
     });
-    cells(pen, left, y, { w: 18, h: cell }, values, 1, scale);
-    if (active)
-      box(pen, left - 2, y - 2, 21, dim * cell + 3, { stroke: pen.colours.glow, thick: 1.5, radius: 2 });
+    cells(pen, left, STATE_Y, { w: 18, h: cell }, values, 1, scale);
+    if (!active) return;
+    const look = { stroke: pen.colours.glow, thick: 1.5, radius: 2 };
+    box(pen, left - 2, STATE_Y - 2, 21, dim * cell + 3, look);
   });
-  cells(pen, x, y, { w: cell, h: cell }, stateAt(view, beat, f), dim, stateScale);
-  box(pen, x - 2, y - 2, dim * cell + 3, dim * cell + 3, { stroke: pen.colours.mini, thick: 2, radius: 2 });
+}
+
+function drawState(view: KdaView, pen: Pen, beat: number, f: number) {
+  const { kda, tokens, dim, last, stateScale } = view;
+  const cell = stateCell(pen.width);
+  const side = dim * cell;
+  const t = beat === PREFIX ? Math.max(0, Math.min(last - 1, Math.floor(f * last))) : last;
+  heading(pen, 0, 12, `KDA state of layer ${kda.layer}, head ${kda.head}: ${dim} x ${dim}, always`);
+  drawValueRows(view, pen, tokens[t], beat, f);
+  drawKeyColumns(view, pen, tokens[t], beat);
+  cells(pen, STATE_X, STATE_Y, { w: cell, h: cell }, stateAt(view, beat, f), dim, stateScale);
+  const frame = { stroke: pen.colours.mini, thick: 2, radius: 2 };
+  box(pen, STATE_X - 2, STATE_Y - 2, side + 3, side + 3, frame);
   if (beat === PROBE && f < 1) {
     const column = Math.min(dim - 1, Math.floor(part(f) * dim));
-    box(pen, x + column * cell - 1, y - 1, cell + 1, dim * cell, { stroke: pen.colours.glow, thick: 2 });
+    const look = { stroke: pen.colours.glow, thick: 2 };
+    box(pen, STATE_X + column * cell - 1, STATE_Y - 1, cell + 1, side, look);
   }
-  words(
-    pen,
-    x,
-    y + dim * cell + 20,
-    `${formatValue(kda.stateBytes, 'bytes')} after token ${t}, as after token 0`,
-    {
-      size: 12,
-      colour: pen.colours.mini,
-      bold: true,
-    },
-  );
+  const text = `${formatValue(kda.stateBytes, 'bytes')} after token ${t}, as after token 0`;
+  words(pen, STATE_X, STATE_Y + side + 20, text, { size: 12, colour: pen.colours.mini, bold: true });
 }
 
 function drawCache(view: KdaView, pen: Pen, x: number, top: number, beat: number, f: number) {
