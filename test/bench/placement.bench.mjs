@@ -66,14 +66,21 @@ export const benchmarks = [
         tables.map((loads, layer) => placementPolicies.eplb.place(inputOf(loads, 72, 13, layer), {})),
     },
   },
-  ...[64, 256, 1024].map((ranks) => ({
-    name: `placement eplb ${ranks} ranks`,
+  ...[
+    [256, 9, 32],
+    [256, 4, 256],
+    [896, 13, 72],
+    [896, 15, 64],
+    [896, 29, 32],
+    [896, 5, 256],
+    [896, 2, 1024],
+  ].map(([count, slots, ranks]) => ({
+    name: `placement eplb ${count} experts ${slots * ranks} slots ${ranks} ranks`,
     subject: {
-      name: `one layer, ${Math.ceil(experts / ranks) + 1} slots a rank`,
-      work: () =>
-        placementPolicies.eplb.place(inputOf(tables[0], ranks, Math.ceil(experts / ranks) + 1, 0), {}),
+      name: 'one layer',
+      work: () => placementPolicies.eplb.place(inputOf(tables[0].subarray(0, count), ranks, slots, 0), {}),
     },
-    runs: 11,
+    runs: 21,
   })),
   splitBench('balanced', 28),
   splitBench('least-loaded', 16),
