@@ -185,6 +185,7 @@ describe('epsim compare', () => {
     ['no variation', [], /--vary: nothing varies/],
     ['a path without values', ['--vary', 'routing.policy'], /write PATH=V1,V2/],
     ['the same value twice', ['--vary', 'steps=2,2'], /2 stands there twice/],
+    ['seeds that differ between rows', ['--vary', 'seed=1,2'], /all rows share their seeds/],
     ['an unknown value', ['--vary', 'routing.policy=top-k,topp'], /unknown routing policy: topp/],
   ])('refuses %s', (_, args, message) => {
     const outcome = epsim(['compare', small, ...args]);
@@ -227,5 +228,33 @@ describe('epsim sweep', () => {
       { 'cluster.ranks': '4', steps: '2' },
     ]);
     expect(rows.slice(0, 2)).toEqual(JSON.parse(first.stdout).rows);
+  });
+});
+
+describe('where results cannot be written', () => {
+  test.each([
+    ['a file', (folder: string) => join(folder, 'file')],
+    ['below a file', (folder: string) => join(folder, 'file/run')],
+    ['where the system makes no folders', () => '/proc/epsim'],
+    ['nowhere', () => ''],
+  ])('run says so at once: %s', (_, dirOf) => {
+    const folder = emptyFolder();
+    writeFileSync(join(folder, 'file'), '');
+    const outcome = epsim(['run', small, '--time-only', '--out', dirOf(folder)]);
+    expect(outcome).toMatchObject({ status: 2, stdout: '' });
+    expect(outcome.stderr).not.toMatch(/\bat .*\.js:\d+/);
+    expect(outcome.stderr).toMatch(/name/);
+  });
+
+  test('import and sweep say so too', () => {
+    const csv = write('counts_0.csv', 'layer_id,expert_id,count\n0,0,5\n0,1,5\n');
+    const folder = emptyFolder();
+    expect(epsim(['import', csv, '--format', 'sglang-csv', '-o', folder])).toMatchObject({
+      status: 2,
+      stdout: '',
+    });
+    writeFileSync(join(folder, 'file'), '');
+    const sweep = epsim(['sweep', small, '--vary', 'steps=1,2', '--out', join(folder, 'file')]);
+    expect(sweep).toMatchObject({ status: 2, stdout: '' });
   });
 });

@@ -208,3 +208,10 @@ describe('placements for engines', () => {
     expect(() => readPlacement('{"a": 1}')).toThrow('placement: expected [layers][slots]');
   });
 });
+
+test('a table of loads is not taken for the placement in use', () => {
+  const loads = [[5, 4, 3, 2, 1, 1, 1, 1]];
+  expect(() => placeTable(loads, { policy: 'eplb', ranks: 2, previous: loads })).toThrow(
+    /previous layer 0 has no slot for expert 0; is it a placement\?/,
+  );
+});

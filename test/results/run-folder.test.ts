@@ -49,6 +49,39 @@ describe('a run folder', () => {
     expect(run.timings).toEqual({ wallMs: 1 });
   });
 
+  test('leaves the layers of a step that was cut short out of its tables, as the summary does', () => {
+    const two = sampleScenario({ steps: 2, layers: 2 });
+    const cut = [
+      sampleRecord([8, 0, 0, 0], [8, 0], { step: 0, layer: 0 }),
+      sampleRecord([1, 1, 1, 5], [2, 6], { step: 0, layer: 1 }),
+      sampleRecord([2, 2, 2, 2], [4, 4], { step: 1, layer: 0 }),
+    ];
+    const folder = RunFolder.create(join(place, 'cut'));
+    for (const record of cut) folder.appendRecord(record);
+    const extra = { version: '0', paramCount: 1, activeParamCount: 1, buffers: [], notes: [] };
+    folder.finish({ ...finished, summary: summarize(two, cut, extra), timings: {} });
+    expect(RunFolder.read(folder.dir).expertLoad).toEqual(
+      new Map([
+        [0, Float64Array.of(8, 0, 0, 0)],
+        [1, Float64Array.of(1, 1, 1, 5)],
+      ]),
+    );
+  });
+
+  test('whose records are fewer than its summary speaks of is called damaged', () => {
+    const dir = writeRun(join(place, 'run'));
+    const file = join(dir, 'records.jsonl');
+    writeFileSync(file, readFileSync(file, 'utf8').slice(0, -20));
+    expect(() => RunFolder.read(dir)).toThrow(/1 whole lines of the 2 that summary\.json speaks of/);
+  });
+
+  test('is not made where it cannot be, and says why', () => {
+    writeFileSync(join(place, 'file'), '');
+    expect(() => RunFolder.create(join(place, 'file'))).toThrow(/is a file, not a folder/);
+    expect(() => RunFolder.create(join(place, 'file/below'))).toThrow(/is a file, not a folder/);
+    expect(() => RunFolder.create('')).toThrow(/empty name/);
+  });
+
   test('equal runs differ in nothing but timings.json', () => {
     const [a, b] = [writeRun(join(place, 'a'), 1), writeRun(join(place, 'b'), 2)];
     const differing = readdirSync(a).filter(

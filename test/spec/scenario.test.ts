@@ -328,3 +328,45 @@ test('the JSON schema accepts what the reader accepts, and knows every policy wi
   expect(accepts(`${least}routing: { policy: top-k, estimator: exact }\n`)).toBe(false);
   expect(accepts('model: kimi-k3\ncluster: { preset: h100-8, scaleUp: { bandwidth: 50 } }\n')).toBe(false);
 });
+
+test('slots may be given in all, for every rank alike, or rank by rank', () => {
+  const read = (placement: string) =>
+    parseScenario(
+      `model: { preset: kimi-k3, expertCount: 16, topK: 2 }\ncluster: { preset: h100-8, ranks: 4 }\nplacement: ${placement}\n`,
+      {
+        file: 'slots.yaml',
+        catalog: stubCatalog,
+      },
+    ).placement;
+  expect(read('{ slots: 17 }')).toMatchObject({ slots: 17, slotsPerRank: null });
+  expect(read('{ slotsPerRank: [8, 4, 4, 1] }').slotsPerRank).toEqual([8, 4, 4, 1]);
+  expect(() => read('{ slotsPerRank: [8, 8] }')).toThrow(
+    /2 numbers for 4 ranks; write one number for each rank/,
+  );
+  expect(() => read('{ slotsPerRank: [4, 4, 4, 3] }')).toThrow(/15 in all < 16 experts; use 16 or more/);
+  expect(() => read('{ slots: 15 }')).toThrow(/15 < 16 experts; use 16 or more/);
+  expect(() => read('{ slots: 17, slotsPerRank: 4 }')).toThrow(/write one of them/);
+});
+
+test('a name cannot lead out of the folder that runs are kept in', () => {
+  for (const name of ['..', '.', 'a/b', '../x', '/etc/x', 'a\\\\b']) {
+    const text = `name: "${name}"\nmodel: kimi-k3\ncluster: { preset: h100-8, ranks: 8 }\n`;
+    expect(() => parseScenario(text, { file: 'n.yaml', catalog: stubCatalog }), name).toThrow(
+      /n\.yaml:1: name: /,
+    );
+  }
+});
+
+test('two documents in one file are refused, not half read', () => {
+  const one = 'model: kimi-k3\ncluster: { preset: h100-8, ranks: 8 }\n';
+  expect(() => parseScenario(`${one}---\n${one}`, { file: 'two.yaml', catalog: stubCatalog })).toThrow(
+    /too many documents: 2; write one scenario in a file/,
+  );
+  expect(parseScenario(`---\n${one}`, { file: 'one.yaml', catalog: stubCatalog }).name).toBe('one');
+});
+
+test('too large a top-k is told once, without a word on groups', () => {
+  const text = 'model: { preset: kimi-k3, expertCount: 8, topK: 9 }\ncluster: { preset: h100-8, ranks: 8 }\n';
+  expect(() => parseScenario(text, { file: 'k.yaml', catalog: stubCatalog })).toThrow(/top-9 of 8 experts/);
+  expect(() => parseScenario(text, { file: 'k.yaml', catalog: stubCatalog })).not.toThrow(/groups/);
+});

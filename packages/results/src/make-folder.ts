@@ -8,11 +8,11 @@ export function makeFolder(dir: string): void {
   if (dir === '') throw new RunFolderError('unwritable', 'an empty name for a folder; name one');
   const missing: string[] = [];
   for (let at = resolve(dir); ; at = dirname(at)) {
-    const found = statSync(at, { throwIfNoEntry: false });
-    if (found && !found.isDirectory()) {
+    const found = kindOf(at);
+    if (found === 'file') {
       throw new RunFolderError('unwritable', `${dir}: ${at} is a file, not a folder; name another folder`);
     }
-    if (found) break;
+    if (found === 'folder') break;
     missing.push(at);
   }
   for (const at of missing.reverse()) {
@@ -27,5 +27,15 @@ export function makeFolder(dir: string): void {
         `${dir}: cannot make the folder ${at}: ${code}; name another folder`,
       );
     }
+  }
+}
+
+/** What stands at `path`; a path through a file is nothing. */
+function kindOf(path: string): 'folder' | 'file' | null {
+  try {
+    const found = statSync(path, { throwIfNoEntry: false });
+    return found ? (found.isDirectory() ? 'folder' : 'file') : null;
+  } catch {
+    return null;
   }
 }
