@@ -7,6 +7,7 @@
 import { type StateFormat, stateBytes, type TensorClass } from '@epsim/model';
 import type { ModelShape } from '@epsim/spec';
 import { expertPadding, type Layout, slotsOfLayout, stageLayers, stageRanks } from './layout.js';
+import { memo, memoBy } from './memo.js';
 import { type StageSum, stageSums } from './stage-tensors.js';
 
 /** Rows of hidden width that a layer has alive at once: the stream, its norm, a mixer's in and out. */
@@ -62,73 +63,77 @@ export interface MemoryModel {
   rank(layout: Layout, use: MemoryUse, stage: number, group: number): RankMemory;
   /** Memory of the rank that needs most, and which stage it is in. */
   fullest(layout: Layout, use: MemoryUse): RankMemory & { readonly stage: number };
-  /** Bytes of the fullest rank that do not depend on how many sequences are resident. */
-  fixedBytes(layout: Layout, use: MemoryUse): number;
+  /** Bytes of that rank alone, for searches. */
+  fullestBytes(layout: Layout, use: MemoryUse): number;
   /** State that one more sequence of `contextTokens` takes on a rank of the stage that pays most for it. */
   sequenceBytes(layout: Layout, contextTokens: number): number;
 }
 
 /** The memory of `model`; sums of its parameter list are kept between calls. */
 export function createMemoryModel(model: ModelShape, terms: MemoryTerms): MemoryModel {
-  const stages = new Map<number, readonly (readonly StageSum[])[]>();
-  const sumsOf = (pipeline: number) => {
-    const known = stages.get(pipeline) ?? stageSums(model, pipeline, terms.mtpLayers);
-    stages.set(pipeline, known);
-    return known;
-  };
-  const states = new Map<string, ReturnType<typeof stateOfStage>>();
-  const stateOf = (layout: Layout, tokens: number, stage: number) => {
-    const key = `${layout.pipeline} ${stage} ${layout.attentionTensor} ${tokens}`;
-    const known = states.get(key) ?? stateOfStage(model, terms, layout, tokens, stage);
-    states.set(key, known);
-    return known;
-  };
+  const sumsOf = memo((pipeline: number) => stageSums(model, pipeline, terms.mtpLayers));
+  const stateOf = memoBy(
+    ({
+      layout,
+      tokens,
+      stage,
+    }: {
+      readonly layout: Layout;
+      readonly tokens: number;
+      readonly stage: number;
+    }) => `${layout.pipeline} ${stage} ${layout.attentionTensor} ${tokens}`,
+    ({ layout, tokens, stage }) => stateOfStage(model, terms, layout, tokens, stage),
+  );
   const live = liveRows(model);
-  const known = new Map<string, ReturnType<typeof weightsOf>>();
-  const weightsOn = (layout: Layout, stage: number, group: number) => {
-    const key = `${Object.values(layout).join(' ')} ${stage} ${group}`;
-    const weights = known.get(key) ?? weightsOf(model, layout, sumsOf(layout.pipeline)[stage], group);
-    known.set(key, weights);
-    return weights;
+  const weightsOn = memoBy(
+    ({ layout, stage, group }: { readonly layout: Layout; readonly stage: number; readonly group: number }) =>
+      `${layout.attentionTensor} ${layout.attentionData} ${layout.expertTensor} ${layout.pipeline} ${layout.redundantExperts} ${stage} ${group}`,
+    ({ layout, stage, group }) => weightsOf(model, layout, sumsOf(layout.pipeline)[stage], group),
+  );
+  const total = (layout: Layout, use: MemoryUse, stage: number, group: number): number => {
+    const state = stateOf({ layout, tokens: use.contextTokens, stage });
+    const { held } = weightsOn({ layout, stage, group });
+    const fixed = activationBytes(live, layout, use) + bufferBytes(model, terms, layout, use);
+    return held + use.sequences * state.total + fixed + terms.reserveBytes;
   };
   const rank: MemoryModel['rank'] = (layout, use, stage, group) => {
-    const { held, ...weights } = weightsOn(layout, stage, group);
-    const state = stateOf(layout, use.contextTokens, stage);
-    const parts = {
-      ...weights,
+    const { weights, redundantExperts } = weightsOn({ layout, stage, group });
+    const state = stateOf({ layout, tokens: use.contextTokens, stage });
+    return {
+      ...{ weights, redundantExperts },
       cache: use.sequences * state.cache,
       recurrent: use.sequences * state.recurrent,
       conv: use.sequences * state.conv,
       activations: activationBytes(live, layout, use),
       dispatchBuffers: bufferBytes(model, terms, layout, use),
       reserve: terms.reserveBytes,
+      total: total(layout, use, stage, group),
     };
-    return { ...parts, total: held + parts.cache + parts.recurrent + parts.conv + fixedParts(parts) };
   };
-  const fullest: MemoryModel['fullest'] = (layout, use) => {
-    // Larger shares of uneven slots come first, so the first expert rank of a stage holds most.
-    let most = { ...rank(layout, use, 0, 0), stage: 0 };
+  // Larger shares of uneven slots come first, so the first expert rank of a stage holds most.
+  const fullestStage = (
+    layout: Layout,
+    use: MemoryUse,
+  ): { readonly stage: number; readonly bytes: number } => {
+    let most = { stage: 0, bytes: total(layout, use, 0, 0) };
     for (let stage = 1; stage < layout.pipeline; stage++) {
-      const next = rank(layout, use, stage, 0);
-      if (next.total > most.total) most = { ...next, stage };
+      const bytes = total(layout, use, stage, 0);
+      if (bytes > most.bytes) most = { stage, bytes };
     }
     return most;
   };
   return {
-    model,
-    terms,
-    rank,
-    fullest,
-    fixedBytes: (layout, use) => fullest(layout, { ...use, sequences: 0 }).total,
-    sequenceBytes: (layout, contextTokens) =>
+    ...{ model, terms, rank },
+    fullest(layout, use) {
+      const { stage } = fullestStage(layout, use);
+      return { ...rank(layout, use, stage, 0), stage };
+    },
+    fullestBytes: (layout, use) => fullestStage(layout, use).bytes,
+    sequenceBytes: (layout, tokens) =>
       Math.max(
-        ...Array.from({ length: layout.pipeline }, (_, stage) => stateOf(layout, contextTokens, stage).total),
+        ...Array.from({ length: layout.pipeline }, (_, stage) => stateOf({ layout, tokens, stage }).total),
       ),
   };
-}
-
-function fixedParts(parts: Pick<RankMemory, 'activations' | 'dispatchBuffers' | 'reserve'>): number {
-  return parts.activations + parts.dispatchBuffers + parts.reserve;
 }
 
 /** State of one sequence in the layers of a stage, on one rank. */

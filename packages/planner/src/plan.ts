@@ -137,7 +137,8 @@ function fallenOf(one: Fallen, fit: readonly Evaluated[], pools: Pools): Planned
     ...{ overlap: null, sequencesPerGroup: null, ttftNs: null, tpotNs: null, tokensPerSecPerRank: null },
     ...{ tokensPerSecPerUser: null, costPerMillionTokens: null, rankHoursPerMillionTokens: null },
     ...{ watts: null, fleet: null, relErrorBar: null, refined: false },
-    memoryBytesPerRank: one.memoryBytes ?? pools.decodeMemory(one.layout, 1).total,
+    memoryBytesPerRank:
+      one.memoryBytes ?? pools.memory.fullestBytes(one.layout, pools.use('decode', one.layout, 1)),
   };
 }
 

@@ -7,7 +7,7 @@ import type { PlanRequest } from '@epsim/spec';
 import { PREFILL_KERNEL_SHARE } from './engine-share.js';
 import type { OverlapName } from './layer-schedule.js';
 import { type Layout, stageRanks } from './layout.js';
-import type { MemoryModel, MemoryUse, RankMemory } from './memory.js';
+import type { MemoryModel, MemoryUse } from './memory.js';
 import type { StepWork } from './step-parts.js';
 import type { StepModel, StepTime } from './step-time.js';
 
@@ -15,6 +15,9 @@ import type { StepModel, StepTime } from './step-time.js';
 export const BATCHES = [
   1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096,
 ] as const;
+
+/** A pool that only decodes, only computes prompts (sized by the tokens of a chunk), or does both. */
+export type PoolKind = 'decode' | 'prefill' | 'mixed';
 
 export type Fidelity = 'bound' | 'refined';
 
@@ -54,10 +57,8 @@ export interface Pools {
   decode(layout: Layout, sequences: number, overlap: OverlapName, fidelity: Fidelity): DecodePool;
   prefill(layout: Layout, chunkTokens: number, overlap: OverlapName, fidelity: Fidelity): PrefillPool;
   mixed(layout: Layout, sequences: number, overlap: OverlapName, fidelity: Fidelity): MixedPool;
-  /** Memory of the fullest rank in a pool of each kind. */
-  decodeMemory(layout: Layout, sequences: number): RankMemory & { readonly stage: number };
-  prefillMemory(layout: Layout, chunkTokens: number): RankMemory & { readonly stage: number };
-  mixedMemory(layout: Layout, sequences: number): RankMemory & { readonly stage: number };
+  /** What is resident in a pool of each kind; for decode and mixed ones by sequences of an attention group. */
+  use(kind: PoolKind, layout: Layout, size: number): MemoryUse;
   /** A request's state from a prefill to a decode instance. */
   transferNs(layout: Layout): number;
 }
@@ -71,15 +72,16 @@ export function createPools(step: StepModel, memory: MemoryModel, plan: PlanRequ
     decode: (...asked) => decodePool(step, demand, ...asked),
     prefill: (...asked) => prefillPool(step, demand, ...asked),
     mixed: (...asked) => mixedPool(step, demand, ...asked),
-    decodeMemory: (layout, sequences) => memory.fullest(layout, decodeUse(demand, layout, sequences)),
-    prefillMemory: (layout, chunkTokens) => memory.fullest(layout, prefillUse(demand, chunkTokens)),
-    mixedMemory(layout, sequences) {
-      const [a, b] = [decodeUse(demand, layout, sequences), prefillUse(demand, engine.chunkTokens)];
-      return memory.fullest(layout, {
-        ...a,
-        tokensPerStep: Math.max(a.tokensPerStep, b.tokensPerStep),
-        logitRows: Math.max(a.logitRows, b.logitRows),
-      });
+    use(kind, layout, size) {
+      if (kind === 'prefill') return prefillUse(demand, size);
+      const decode = decodeUse(demand, layout, size);
+      if (kind === 'decode') return decode;
+      const prompts = prefillUse(demand, engine.chunkTokens);
+      return {
+        ...decode,
+        tokensPerStep: Math.max(decode.tokensPerStep, prompts.tokensPerStep),
+        logitRows: Math.max(decode.logitRows, prompts.logitRows),
+      };
     },
     transferNs: (layout) => transferNs(step, memory, demand, layout),
   };

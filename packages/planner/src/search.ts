@@ -139,7 +139,8 @@ function bestPrefill(
   for (const layout of layouts) {
     next();
     for (const chunkTokens of chunks) {
-      if (pools.prefillMemory(layout, chunkTokens).total > pools.usableBytes) continue;
+      const use = pools.use('prefill', layout, chunkTokens);
+      if (pools.memory.fullestBytes(layout, use) > pools.usableBytes) continue;
       for (const overlap of on.overlaps) {
         const pool = attempt(() => pools.prefill(layout, chunkTokens, overlap, 'bound'));
         counter.timed++;
@@ -185,28 +186,29 @@ function evaluateLayout(
   counter: Counter,
 ): Evaluated | Fallen {
   const { pools } = on;
-  const memoryAt = (n: number) =>
-    serving === 'split' ? pools.decodeMemory(layout, n) : pools.mixedMemory(layout, n);
-  const most = largestBatch((n) => memoryAt(n).total <= pools.usableBytes);
+  const bytesAt = (n: number) => pools.memory.fullestBytes(layout, pools.use(poolKind(serving), layout, n));
+  const most = largestBatch((n) => bytesAt(n) <= pools.usableBytes);
   if (most === 0) {
-    const bytes = memoryAt(1).total;
+    const bytes = bytesAt(1);
     return { layout, serving, memoryBytes: bytes, misses: [memoryMiss(bytes, pools)], why: null };
   }
   try {
     const choices = on.overlaps.flatMap((overlap) => {
       const found = withinTpot(layout, serving, overlap, most, on, 'bound', counter);
-      return found === null
-        ? []
-        : [outcomeOf(found, serving, prefill, memoryAt(found.sequences), on, 'bound')];
+      return found === null ? [] : [outcomeOf(found, serving, prefill, on, 'bound')];
     });
     choices.sort(better);
     if (choices.length > 0) return choices[0];
     const why = `fits ${most} sequences on a group, ${layout.pipeline} stages need as many`;
-    return { layout, serving, memoryBytes: memoryAt(most).total, misses: [], why };
+    return { layout, serving, memoryBytes: bytesAt(most), misses: [], why };
   } catch (thrown) {
     if (!(thrown instanceof RangeError)) throw thrown;
     return { layout, serving, memoryBytes: null, misses: [], why: thrown.message };
   }
+}
+
+function poolKind(serving: Serving): 'decode' | 'mixed' {
+  return serving === 'split' ? 'decode' : 'mixed';
 }
 
 /** Smallest batch that an overlap and a pipeline can be filled with. */
@@ -244,7 +246,6 @@ function outcomeOf(
   decode: DecodePool | MixedPool,
   serving: Serving,
   prefill: PrefillPool | null,
-  memory: Evaluated['memory'],
   { pools, step }: Search,
   fidelity: Fidelity,
 ): Evaluated {
@@ -263,6 +264,7 @@ function outcomeOf(
     fleetRanks: fleet?.ranks ?? null,
   });
   const { layout } = decode;
+  const memory = pools.memory.fullest(layout, pools.use(poolKind(serving), layout, decode.sequences));
   return { layout, serving, fidelity, decode, prefill: feed, memory, ttftNs, economics, misses };
 }
 
@@ -288,8 +290,7 @@ function morePoints(
         serving === 'split'
           ? pools.decode(layout, n, decode.overlap, 'bound')
           : pools.mixed(layout, n, decode.overlap, 'bound');
-      const memory = serving === 'split' ? pools.decodeMemory(layout, n) : pools.mixedMemory(layout, n);
-      const point = outcomeOf(pool, serving, prefill, memory, on, 'bound');
+      const point = outcomeOf(pool, serving, prefill, on, 'bound');
       if (point.misses.length === 0) points.push(point);
     }
   }
@@ -301,12 +302,7 @@ export function refine(coarse: Evaluated, prefill: PrefillPool | null, on: Searc
   const { layout, serving, decode } = coarse;
   const { sequences, overlap } = decode;
   const fine = withinTpot(layout, serving, overlap, sequences, on, 'refined', { timed: 0 }) ?? decode;
-  const { pools } = on;
-  const memory =
-    serving === 'split'
-      ? pools.decodeMemory(layout, fine.sequences)
-      : pools.mixedMemory(layout, fine.sequences);
-  return outcomeOf(fine, serving, prefill, memory, on, 'refined');
+  return outcomeOf(fine, serving, prefill, on, 'refined');
 }
 
 /** Best first by the bound; refining stops when a refined result is better than every bound that is left. */
