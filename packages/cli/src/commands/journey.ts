@@ -66,7 +66,7 @@ export function journeyCommand(program: Command): void {
     .option('--out <dir>', 'folder for journey.json and journey.html')
     .option('--text <words>', 'text after the picture', 'the moon is bright now\na comet is ')
     .option('--token <n>', 'position in the stream to follow, picture first (default: the last)', integer(0))
-    .option('--seed <n>', "another seed than the scenario's, or 7", integer(0))
+    .option('--seed <n>', "another seed than the scenario's, or 7", integer(0, Number.MAX_SAFE_INTEGER))
     .option('--scale', 'Kimi K3 at full size instead: mechanisms, context, Kimi K2 beside it; nothing is run')
     .option('--train', 'train the miniature for a few steps too, in three forms (minutes), with charts')
     .option('--steps <n>', 'steps of each training run', integer(2), 12)
