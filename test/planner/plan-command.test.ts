@@ -47,3 +47,15 @@ test('a scenario without a plan exits with 2 and says what to write', () => {
   expect([status, stdout]).toEqual([2, '']);
   expect(stderr).toMatch(/plan\.yaml: plan: missing field; write plan: \{/);
 });
+
+test('validate --end-to-end prints every published row with its error and what was assumed', () => {
+  const { status, stdout } = epsim(['validate', '--end-to-end', '--json']);
+  expect(status).toBe(0);
+  const { tables, endToEnd } = JSON.parse(stdout);
+  expect(tables).toHaveLength(1);
+  expect(tables[0].medianError).toBeLessThan(0.2);
+  expect(endToEnd.rows).toHaveLength(tables[0].rows);
+  expect(epsim(['validate', '--end-to-end']).stdout).toMatch(
+    /EP72 decode after 2000 [\s\S]*assumed: loads as uneven/,
+  );
+});

@@ -39,5 +39,6 @@ export {
 export { elementsOnRank, type TrainingMemory, trainingMemory } from './training/training-memory.js';
 export { trainingText } from './training/training-text.js';
 export { type EndToEnd, type ValidatedRow, validateEndToEnd } from './validation/end-to-end.js';
+export { endToEndText } from './validation/end-to-end-text.js';
 export { END_TO_END_ERROR } from './validation/error.js';
 export { type ServingRow, servingRows } from './validation/serving-rows.js';

@@ -8,6 +8,7 @@ import {
   shippedTables,
   type TableScore,
 } from '@epsim/calibration';
+import { endToEndText, validateEndToEnd } from '@epsim/planner';
 import { drawCharts, validationCharts } from '@epsim/report';
 import { makeFolder } from '@epsim/results';
 import { type Command, Option } from 'commander';
@@ -20,6 +21,7 @@ interface ValidateOptions extends OutputOptions {
   readonly measurements?: string;
   readonly leaveOut: NonNullable<ScoreOptions['leaveOut']>;
   readonly out?: string;
+  readonly endToEnd?: boolean;
 }
 
 export function validateCommand(program: Command): void {
@@ -37,12 +39,17 @@ export function validateCommand(program: Command): void {
         .choices(['none', 'degree', 'all'])
         .default('degree'),
     )
+    .option('--end-to-end', 'whole serving systems: published throughputs against those that a plan predicts')
     .option('--out <dir>', 'folder for validation.json and a picture')
     .addHelpText('after', '\nExample:\n  epsim validate --out runs/validation')
     .action(validate);
 }
 
 async function validate(options: ValidateOptions): Promise<void> {
+  if (options.endToEnd === true) {
+    answerEndToEnd(options);
+    return;
+  }
   const term = terminal(options.quiet === true);
   const files = options.measurements === undefined ? shippedTables : tablesIn(options.measurements);
   const progress = term.progress(files.length, 'tables');
@@ -59,6 +66,27 @@ async function validate(options: ValidateOptions): Promise<void> {
     await drawCharts(validationCharts, scores.flatMap(plotted), options.out);
   }
   term.answer(options.json ? JSON.stringify({ tables }, null, 2) : scores.map(lines).join('\n'));
+}
+
+/** Published serving throughputs, as one more table in JSON, with a row each and what was assumed. */
+function answerEndToEnd({ json, quiet, out }: ValidateOptions): void {
+  const score = validateEndToEnd();
+  const { rows, medianError, p90Error, bias, leaveSourceOutMedianError } = score;
+  const table = {
+    file: 'serving throughputs',
+    rows: rows.length,
+    skippedRows: 0,
+    medianError,
+    p90Error,
+    bias,
+  };
+  const tables = [{ ...table, leaveGroupOutMedianError: leaveSourceOutMedianError }];
+  const document = JSON.stringify({ tables, endToEnd: score }, null, 2);
+  if (out !== undefined) {
+    makeFolder(out);
+    writeFileSync(join(out, 'validation.json'), `${document}\n`);
+  }
+  terminal(quiet === true).answer(json ? document : endToEndText(score));
 }
 
 function tablesIn(dir: string): MeasurementFile[] {
