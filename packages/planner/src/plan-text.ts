@@ -15,7 +15,7 @@ export function planText(plan: CapacityPlan): string {
   const { model, cluster, searched, request } = plan;
   const { requests } = request;
   const head = [
-    `${plan.scenario}: ${model.name} (${(model.paramCount / 1e12).toFixed(2)} T parameters, ${formatBytes(model.checkpointBytes)}) on ${cluster.device}, at most ${cluster.mostRanks} ranks`,
+    `${plan.scenario}: ${model.name} (${parameters(model.paramCount)} parameters, ${formatBytes(model.checkpointBytes)}) on ${cluster.device}, at most ${cluster.mostRanks} ranks`,
     `${requests.inputTokens} tokens in, ${requests.outputTokens} out, ${percent(requests.cacheHitRate)} of prompts cached${rateText(plan)}`,
     `${searched.candidates} layouts, ${searched.refused} more that no engine can load; ${searched.timed} steps timed by the bound, ${searched.refined} layouts refined`,
   ];
@@ -190,6 +190,8 @@ function quantilesText({ p50, p90, p99 }: UnderLoad['ttftNs']): string {
   return `p50 ${formatNs(p50)}, p90 ${formatNs(p90)}, p99 ${formatNs(p99)}`;
 }
 
+const parameters = (count: number) =>
+  count < 1e12 ? `${(count / 1e9).toFixed(1)} B` : `${(count / 1e12).toFixed(2)} T`;
 const time = (ns: number | null) => (ns === null ? '-' : formatNs(ns));
 const percent = (fraction: number) => `${Number((100 * fraction).toPrecision(3))} %`;
 const signed = (fraction: number) => `${fraction >= 0 ? '+' : ''}${(100 * fraction).toFixed(1)} %`;

@@ -89,7 +89,7 @@ export interface Search {
 }
 
 export function search(layouts: readonly Layout[], on: Search): SearchResult {
-  const { servings } = on;
+  const { pools, servings } = on;
   const counter = { timed: 0 };
   const total = layouts.length * (servings.length + (servings.includes('split') ? 1 : 0));
   let done = 0;
@@ -101,7 +101,7 @@ export function search(layouts: readonly Layout[], on: Search): SearchResult {
     for (const layout of layouts) {
       next();
       if (serving === 'split' && prefill === null) {
-        fallen.push({ layout, serving, memoryBytes: null, misses: [], why: 'no layout can hold a prompt' });
+        fallen.push(withoutPrefill(layout, pools));
         continue;
       }
       const found = evaluateLayout(layout, serving, prefill, on, counter);
@@ -176,6 +176,14 @@ function attempt<T>(find: () => T): T | null {
     if (thrown instanceof RangeError) return null;
     throw thrown;
   }
+}
+
+/** A layout that nothing could feed: because it is too small itself, or because every layout is for a prompt. */
+function withoutPrefill(layout: Layout, pools: Pools): Fallen {
+  const bytes = pools.memory.fullestBytes(layout, pools.use('decode', layout, 1));
+  const misses = bytes > pools.usableBytes ? [memoryMiss(bytes, pools)] : [];
+  const why = misses.length > 0 ? null : 'no layout can hold a prompt';
+  return { layout, serving: 'split', memoryBytes: bytes, misses, why };
 }
 
 function evaluateLayout(
