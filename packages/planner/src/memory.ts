@@ -259,7 +259,7 @@ function bufferBytes(model: ModelShape, terms: MemoryTerms, layout: Layout, use:
   if (terms.dispatchKind === 'per-expert') {
     return slotsOfLayout(model.moe.expertCount, layout)[0] * stageTokens * rowBytes;
   }
-  const mean = ((use.tokensPerStep / attentionTensor) * model.moe.topK * layout.expertTensor) as number;
+  const mean = (use.tokensPerStep / attentionTensor) * model.moe.topK * layout.expertTensor;
   return Math.min(stageTokens, BUFFER_HEADROOM * mean) * rowBytes;
 }
 
