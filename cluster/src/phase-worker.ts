@@ -59,15 +59,13 @@ export class PhaseWorker {
     const held = this.hold(`${job.run}/${job.shard}`);
     const task = await taskOf(job, held, store);
     const phase = await this.guard(() => held.shard.begin(task, job.phase));
-    for (const input of job.inputs) {
-      await store.take(input, ({ from, to, offset, bytes }) => {
-        try {
-          phase.accept(from, to, offset, bytes);
-        } catch (thrown) {
-          throw new FramesLost(reasonOf(thrown));
-        }
-      });
-    }
+    await store.takeAll(job.inputs, ({ from, to, offset, bytes }) => {
+      try {
+        phase.accept(from, to, offset, bytes);
+      } catch (thrown) {
+        throw new FramesLost(reasonOf(thrown));
+      }
+    });
     const receivedBytes = await this.guard(() => phase.run());
     const sent = await this.send(job, phase, store);
     this.forget();
@@ -79,11 +77,12 @@ export class PhaseWorker {
     const attempt = randomBytes(6).toString('hex');
     const name = (to: string) => `rows.${job.task.channel}.${job.phase}.${to}.${job.shard}.${attempt}`;
     if (job.phase === 'combine') return [await store.put(name('results'), phase.results())];
-    const sent: Channel[] = [];
-    for (let to = 0; to + 1 < job.bounds.length; to++) {
-      sent.push(await store.put(name(String(to)), phase.blocksTo(job.bounds[to], job.bounds[to + 1])));
-    }
-    return sent;
+    return store.putAll(
+      job.bounds.slice(0, -1).map((first, to) => ({
+        channel: name(String(to)),
+        blocks: phase.blocksTo(first, job.bounds[to + 1]),
+      })),
+    );
   }
 
   /** A pool that failed is closed; the next call gets a new one. */

@@ -85,18 +85,16 @@ class Fabric {
   private async begin(work: LayerWork): Promise<CarriedLayer> {
     const store = this.run.store();
     await this.checkRoom(work);
-    const tasks: Channel[] = [];
-    for (const [shard, part] of work.parts.entries()) {
-      const bytes = encodeTask({
-        part,
-        step: work.step,
-        layer: work.layer,
-        memoryBytes: work.mostBytes[shard],
-      });
-      tasks.push(
-        await store.put(`${this.run.token}.${work.step}.${work.layer}.${shard}`, [{ from: 0, to: 0, bytes }]),
-      );
-    }
+    const { step, layer } = work;
+    const tasks = await store.putAll(
+      work.parts.map((part, shard) => {
+        const bytes = encodeTask({ part, step, layer, memoryBytes: work.mostBytes[shard] });
+        return {
+          channel: `${this.run.token}.${step}.${layer}.${shard}`,
+          blocks: [{ from: 0, to: 0, bytes }],
+        };
+      }),
+    );
     const shards = work.parts.map((_, shard) => shard);
     const out = await this.phase(
       'dispatch',
@@ -166,20 +164,19 @@ class Fabric {
     const { hiddenSize } = work.parts[0].spec.model;
     const outputs = work.plans.map((plan) => new Float32Array(plan.tokenCount * hiddenSize));
     const arrived = new Float64Array(outputs.length);
-    for (const { sent } of done) {
-      await store.take(sent[0], ({ from: rank, offset, bytes }) => {
-        const into = new Uint8Array(outputs[rank]?.buffer ?? new ArrayBuffer(0));
-        if (offset !== arrived[rank] || offset + bytes.length > into.length) {
-          throw new FramesLost(`results of rank ${rank} that are not its own`);
-        }
-        into.set(bytes, offset);
-        arrived[rank] += bytes.length;
-      });
-    }
+    const channels = done.map(({ sent }) => sent[0]);
+    await store.takeAll(channels, ({ from: rank, offset, bytes }) => {
+      const into = new Uint8Array(outputs[rank]?.buffer ?? new ArrayBuffer(0));
+      if (offset !== arrived[rank] || offset + bytes.length > into.length) {
+        throw new FramesLost(`results of rank ${rank} that are not its own`);
+      }
+      into.set(bytes, offset);
+      arrived[rank] += bytes.length;
+    });
     outputs.forEach((rows, rank) => {
       if (arrived[rank] !== rows.byteLength) throw new FramesLost(`results of rank ${rank} are not there`);
     });
-    await store.drop(done.map(({ sent }) => sent[0]));
+    await store.drop(channels);
     return outputs;
   }
 

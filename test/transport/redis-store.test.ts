@@ -37,7 +37,7 @@ describe.skipIf(redisBinary === null)('channels of frames', () => {
     const store = new FrameStore(redis.admin, options);
     const channel = await store.put('more', blocks);
     const key = 'epsim:run:r:more';
-    const first = await redis.admin.lindexBuffer(key, 0);
+    const first = await redis.admin.lindexBuffer(key, 1);
     const damaged = Buffer.from(first!);
     damaged[5000] ^= 0xff;
     const [foreign] = encodeFrames('another', 'more', blocks);

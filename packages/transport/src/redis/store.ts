@@ -1,8 +1,9 @@
 /**
  * Channels of frames in Redis, one list each. What is put stays until it is dropped, so that a job that is done
  * again by another worker finds what the first one found.
- * One idea: a channel is written by one attempt at one job, and only while the run's token is the writer's. A
- * worker that wakes up late writes where nobody reads, or not at all.
+ * One idea: a channel is opened by one attempt at one job, while the run's token is the writer's, and is written only
+ * while it is there. A worker that wakes up late writes where nobody reads, or, once the run has been cleared
+ * away, nowhere.
  */
 import type { Redis } from 'ioredis';
 import { ClusterFailure } from '../failure.js';
@@ -12,8 +13,12 @@ import { channelKey, runKey } from './keys.js';
 
 /** Frames on the way to or from Redis at a time: a bound on memory here and on Redis's buffers. */
 const WINDOW = 16;
+/** Channels that are read at a time; each has up to two windows on the way. */
+const READERS = 4;
 
-const PUT = `
+/** First element of a channel; what is pushed after it does not go through a script, which would copy it. */
+const OPENED = '.';
+const OPEN = `
 if redis.call('get', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('rpush', KEYS[2], ARGV[3])
 redis.call('pexpire', KEYS[2], ARGV[2])
@@ -86,23 +91,50 @@ export class FrameStore {
 
   /** Writes blocks to a channel of its own. Throws RunMovedOn, and ClusterFailure when Redis is full or gone. */
   async put(channel: string, blocks: Iterable<Block>): Promise<Channel> {
+    const [put] = await this.putAll([{ channel, blocks }]);
+    return put;
+  }
+
+  /** As `put`, for many channels one after another, without waiting between them. */
+  async putAll(
+    channels: Iterable<{ readonly channel: string; readonly blocks: Iterable<Block> }>,
+  ): Promise<Channel[]> {
     const { run, token, expireMs } = this.options;
+    const done: Channel[] = [];
     const waiting: Promise<unknown>[] = [];
-    let frames = 0;
-    const settle = async (promise: Promise<unknown>) => {
-      if ((await this.bound(promise, 'writing rows')) !== 1) throw new RunMovedOn(`run ${run} has moved on`);
-    };
-    for (const frame of encodeFrames(run, channel, blocks)) {
-      frames++;
-      this.bytesSent += frame.length;
-      const key = channelKey(run, channel);
-      const put = this.redis.eval(PUT, 2, runKey(run), key, token, expireMs, frame) as Promise<unknown>;
+    const begin = (put: Promise<unknown>) => {
       put.catch(() => {});
       waiting.push(put);
-      if (waiting.length >= WINDOW) await settle(waiting.shift()!);
+    };
+    // Each answers the length of the list, 0 when there is none.
+    const settle = async (promise: Promise<unknown>) => {
+      if ((await this.bound(promise, 'writing rows')) === 0) throw new RunMovedOn(`run ${run} has moved on`);
+    };
+    for (const { channel, blocks } of channels) {
+      const key = channelKey(run, channel);
+      let frames = 0;
+      for (const frame of encodeFrames(run, channel, blocks)) {
+        if (frames++ === 0) begin(this.redis.eval(OPEN, 2, runKey(run), key, token, expireMs, OPENED));
+        this.bytesSent += frame.length;
+        begin(this.redis.rpushx(key, frame));
+        while (waiting.length >= WINDOW) await settle(waiting.shift()!);
+      }
+      done.push({ channel, frames });
     }
     for (const put of waiting) await settle(put);
-    return { channel, frames };
+    return done;
+  }
+
+  /** As `take`, for many channels, some of them at a time; `accept` is told which. */
+  async takeAll(channels: readonly Channel[], accept: (piece: Piece, place: number) => void): Promise<void> {
+    let next = 0;
+    const reader = async () => {
+      while (next < channels.length) {
+        const place = next++;
+        await this.take(channels[place], (piece) => accept(piece, place));
+      }
+    };
+    await Promise.all(Array.from({ length: READERS }, reader));
   }
 
   /**
@@ -128,7 +160,11 @@ export class FrameStore {
     for (let first = 0; ; first += WINDOW) {
       const raw = await this.bound(next, 'reading rows');
       if (raw.length === WINDOW) next = ask(first + WINDOW);
-      for (const bytes of raw) this.accept(bytes, channel, frames, seen, accept);
+      for (const bytes of raw) {
+        if (bytes.length !== 1 || bytes[0] !== OPENED.charCodeAt(0)) {
+          this.accept(bytes, channel, frames, seen, accept);
+        }
+      }
       if (raw.length < WINDOW) break;
     }
     if (seen.size !== frames) {
