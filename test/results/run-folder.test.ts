@@ -1,5 +1,5 @@
 import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RunFolder, RunFolderError, summarize } from '@epsim/results';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -128,5 +128,47 @@ describe('a run folder', () => {
     const broken = sampleRecord([1, 1, 1, 1], [2, 2], { maxVioFloor: Number.NaN });
     expect(() => folder.appendRecord(broken)).toThrow('invariant: maxVioFloor is NaN');
     folder.close();
+  });
+});
+
+describe('a run folder that is taken up again', () => {
+  /** A run that was cut off in the middle of its second line. */
+  function cutOff(): string {
+    const dir = join(place, 'run');
+    const folder = RunFolder.create(dir);
+    folder.appendRecord(records[0]);
+    folder.close();
+    appendFileSync(join(dir, 'records.jsonl'), '{"step":1,"la');
+    return dir;
+  }
+
+  test('keeps whole records, passes over them and ends as if it had never stopped', () => {
+    const folder = RunFolder.create(cutOff(), 'resume');
+    expect(folder.kept).toEqual([records[0]]);
+    for (const record of records) folder.appendRecord(record);
+    folder.finish({ ...finished, timings: { wallMs: 1 } });
+    const whole = writeRun(join(place, 'whole'));
+    for (const file of readdirSync(whole)) {
+      expect(readFileSync(join(folder.dir, file), 'utf8'), file).toBe(
+        readFileSync(join(whole, file), 'utf8'),
+      );
+    }
+    expect(() => RunFolder.create(folder.dir, 'resume')).toThrow(/finished; nothing is left to resume/);
+  });
+
+  test('refuses records that another scenario gives', () => {
+    const folder = RunFolder.create(cutOff(), 'resume');
+    expect(() => folder.appendRecord(records[1])).toThrow(/records\.jsonl:1: not what this scenario gives/);
+    folder.close();
+  });
+
+  test('is refused while a living process writes it, and not because of a dead one', () => {
+    const dir = cutOff();
+    const lock = join(dir, '.running');
+    writeFileSync(lock, `${hostname()} ${process.ppid}`);
+    expect(() => RunFolder.create(dir, 'resume')).toThrow(/another process is writing this run/);
+    writeFileSync(lock, `${hostname()} ${2 ** 30}`);
+    RunFolder.create(dir, 'resume').close();
+    expect(readdirSync(dir)).toEqual(['records.jsonl']);
   });
 });
