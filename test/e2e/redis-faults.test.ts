@@ -11,7 +11,9 @@ import {
   startRedis,
   startWorker,
   type TestRedis,
+  until,
 } from '../support/redis.js';
+import { slowNetwork } from '../support/slow-network.js';
 
 describe.skipIf(redisBinary === null)('workers that fail', () => {
   let redis: TestRedis;
@@ -101,6 +103,33 @@ describe.skipIf(redisBinary === null)('workers that fail', () => {
     process.kill(asleep, 'SIGCONT');
     for (const worker of workers) if (worker.process.pid !== asleep) worker.process.kill('SIGKILL');
     expect(await carryOver(redis, { layers: 2 })).toEqual(expected.slice(0, 2));
+  });
+
+  test('a worker behind a network that takes 50 ms each way, and is parted for longer than its lock, changes nothing', async () => {
+    await crew(1);
+    const network = await slowNetwork(redis.port, 50);
+    const far = await startWorker({ ...redis, url: redis.url.replace(`:${redis.port}`, `:${network.port}`) });
+    try {
+      const layers = 4;
+      const results = await carryOver(redis, {
+        layers,
+        onLayer: async (done) => {
+          if (done !== 1) return;
+          // The next layer is on its way by then.
+          void sleep(100).then(async () => {
+            network.part();
+            await sleep(2500);
+            network.join();
+          });
+        },
+      });
+      expect(results).toEqual(expected.slice(0, layers));
+      await until(async () => (await workersPresent(redis.admin)).length === 2, 'a worker that is back');
+    } finally {
+      far.process.kill('SIGKILL');
+      await far.exit;
+      network.close();
+    }
   });
 
   test('a worker that joins while a run goes on takes its share, and one that leaves gives it back', async () => {
