@@ -77,6 +77,7 @@ export const comparedFields = [
   'moves.bytes',
   'moves.ns',
   'timed.stepNs',
+  'timed.relErrorBar',
   'timed.tokensPerSecPerRank',
   'timed.stragglerIdleFraction',
 ] as const;

@@ -13,6 +13,7 @@ const columns: readonly (readonly [path: string, label: string, unit: Unit])[] =
   ['load.maxVioFloor', 'MaxVio floor', 'ratio'],
   ['ranks.maxOverMean', 'ranks max/mean', 'ratio'],
   ['timed.stepNs', 'step time', 'ns'],
+  ['timed.relErrorBar', 'its error bar ±', 'fraction'],
   ['bytes.perToken', 'bytes/token/layer', 'bytes'],
   ['routing.scoreRetention', 'score retention', 'ratio'],
   ['routing.droppedFraction', 'dropped', 'fraction'],
@@ -22,6 +23,7 @@ const columns: readonly (readonly [path: string, label: string, unit: Unit])[] =
   ['bytes.scaleOut', 'scale-out', 'bytes'],
   ['timed.stragglerIdleFraction', 'straggler idle', 'fraction'],
   ['moves.bytes', 'moved weights', 'bytes'],
+  ['moves.ns', 'time of moves, all steps', 'ns'],
 ];
 
 export interface ComparisonTable {
@@ -34,7 +36,9 @@ export interface ComparisonTable {
 export function comparisonTables(comparison: Comparison): ComparisonTable[] {
   const present = columns.filter(([path]) => {
     const of = comparison.rows.map(({ means }) => means[path]);
-    return of.every((mean) => mean !== undefined) && (path !== 'moves.bytes' || of.some((mean) => mean > 0));
+    return (
+      of.every((mean) => mean !== undefined) && (!path.startsWith('moves.') || of.some((mean) => mean > 0))
+    );
   });
   const labels = present.map(([, label]) => label);
   const means: ComparisonTable = {
