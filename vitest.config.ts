@@ -1,5 +1,11 @@
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
-  test: { include: ['test/**/*.test.ts'], testTimeout: 60_000, pool: 'forks', maxWorkers: 2 },
+  test: {
+    include: ['test/**/*.test.ts'],
+    globalSetup: './test/support/global-set-up.ts',
+    testTimeout: 60_000,
+    pool: 'forks',
+    maxWorkers: 2,
+  },
 });
