@@ -202,6 +202,16 @@ describe.skipIf(redisBinary === null)('a coordinator', () => {
       expect(readFileSync(join(dir, file)).includes(redis.password)).toBe(false);
   });
 
+  test('that is interrupted keeps its finished steps and leaves nothing in Redis', async () => {
+    const dir = join(emptyFolder(), 'run');
+    const run = startEpsim(['run', small, ...steps, '--out', dir, '--redis', redis.url]);
+    await until(() => lines(join(dir, 'records.jsonl')) >= 5, `records of a run: ${run.stderr}`);
+    run.process.kill('SIGINT');
+    expect(await run.exit).toBe(130);
+    expect(run.stderr).toMatch(/interrupted: \d+ of 12 steps are finished and kept/);
+    expect(await keysLeft(redis)).toEqual([]);
+  });
+
   test('of the same name as another one does not disturb it', async () => {
     const folder = emptyFolder();
     const start = (out: string) =>
