@@ -31,13 +31,13 @@ describe.skipIf(redisBinary === null)('workers that fail', () => {
       for (const worker of workers) worker.process.kill('SIGKILL');
       await redis.close();
     };
-  });
+  }, 60_000);
   afterEach(async () => {
     expect(await keysLeft(redis)).toEqual([]);
     workers = workers.filter(
       ({ process: { exitCode, signalCode } }) => exitCode === null && signalCode === null,
     );
-  });
+  }, 60_000);
   /** That many workers, those of earlier tests among them. */
   const crew = async (count: number) => {
     while (workers.length > count) workers.pop()!.process.kill('SIGKILL');

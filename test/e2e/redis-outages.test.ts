@@ -72,7 +72,7 @@ describe.skipIf(redisBinary === null)('a cluster that cannot do a run', () => {
   beforeAll(async () => {
     redis = await startRedis();
     return () => redis.close();
-  });
+  }, 60_000);
   const run = (...more: string[]) => {
     const out = join(emptyFolder(), 'run');
     return startEpsim(['run', small, '--out', out, '--redis', redis.url, '--patience', '1', ...more]);
@@ -138,7 +138,7 @@ describe.skipIf(redisBinary === null)('a Redis with little memory', () => {
       worker.process.kill('SIGKILL');
       await redis.close();
     };
-  });
+  }, 60_000);
   const allow = (bytes: number) => redis.admin.config('SET', 'maxmemory', bytes);
 
   test('is named with figures before anything is sent that would not fit', async () => {
@@ -173,11 +173,11 @@ describe.skipIf(redisBinary === null)('a coordinator', () => {
     workers = await Promise.all([startWorker(redis), startWorker(redis)]);
     inline = join(emptyFolder(), 'inline');
     expect(epsim(['run', small, ...steps, '--out', inline, '--transport', 'inline']).status).toBe(0);
-  });
+  }, 60_000);
   afterAll(async () => {
     for (const worker of workers) worker.process.kill('SIGKILL');
     await redis.close();
-  });
+  }, 60_000);
 
   test('that is killed leaves a run that --resume finishes to the same bytes, and workers clear up after it', async () => {
     const dir = join(emptyFolder(), 'run');

@@ -25,11 +25,11 @@ describe.skipIf(redisBinary === null)('a sweep over a cluster', () => {
   beforeAll(async () => {
     redis = await startRedis({ persistent: true });
     workers.push(...(await Promise.all([startWorker(redis), startWorker(redis)])));
-  });
+  }, 60_000);
   afterAll(async () => {
     for (const worker of workers) worker.process.kill('SIGKILL');
     await redis.close();
-  });
+  }, 60_000);
   const points = (dir: string) =>
     readFileSync(join(dir, 'points.jsonl'), 'utf8')
       .split('\n')

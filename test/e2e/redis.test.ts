@@ -21,11 +21,11 @@ describe.skipIf(redisBinary === null)('a run that is carried by the workers of a
   beforeAll(async () => {
     redis = await startRedis();
     workers.push(await startWorker(redis), await startWorker(redis));
-  });
+  }, 60_000);
   afterAll(async () => {
     for (const worker of workers) worker.process.kill('SIGKILL');
     await redis?.close();
-  });
+  }, 60_000);
 
   test('writes the same bytes as inline, and leaves nothing in Redis', async () => {
     const folder = emptyFolder();

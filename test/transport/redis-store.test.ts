@@ -8,7 +8,7 @@ describe.skipIf(redisBinary === null)('channels of frames', () => {
   beforeAll(async () => {
     redis = await startRedis();
     return () => redis.close();
-  });
+  }, 60_000);
   const options = { run: 'r', token: 'r.0', expireMs: 60_000, patienceMs: 2000 };
   const alive = () => redis.admin.set('epsim:run:r', 'r.0');
   const blocks = [0, 1, 2].map((from) => ({ from, to: 5, bytes: new Uint8Array(400_000).fill(from + 1) }));
