@@ -1,6 +1,6 @@
-import { errorTolerance, type RowPort } from '@epsim/engine';
+import { createShardHandler, errorTolerance, type RowPort } from '@epsim/engine';
 import type { RowFormat } from '@epsim/tensor';
-import { threadShards } from '@epsim/transport';
+import { inlineShards, threadShards } from '@epsim/transport';
 import { shardEntry } from '@epsim/workers';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -142,14 +142,14 @@ describe('what is wrong on the way is caught', () => {
   });
 
   test('a wrong gate weight', async () => {
-    const session = sessionOf({ shape });
-    const plan = planOf({ shape });
-    const weights = plan.routing.weights;
-    const wrong = { ...plan, routing: { ...plan.routing, weights: Float32Array.from(weights) } };
-    await session.carry(wrong, 0, 0);
-    // The reference reads the routing when it runs, after the shards have been given their plans.
-    const reading = session.carry(wrong, 0, 0);
-    wrong.routing.weights[4] *= 1.5;
-    await expect(reading).rejects.toThrow(/differs from the single-process reference/);
+    const handler = createShardHandler();
+    const pool = inlineShards((call) => {
+      if (call.method === 'compute') {
+        const [plan] = (call.args as { plans: readonly { groupWeights: Float32Array }[] }).plans;
+        plan.groupWeights[0] *= 1.5;
+      }
+      return handler(call);
+    });
+    await expect(carry({ shape, pool })).rejects.toThrow(/differs from the single-process reference/);
   });
 });

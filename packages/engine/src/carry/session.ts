@@ -63,8 +63,16 @@ export class CarrySession {
    * bytes that arrived are not the plan's or the result is not the reference's.
    */
   async carry(plan: DispatchPlan, step: number, layer: number): Promise<CarryResult> {
-    const carried = await this.move(plan, this.layOut(plan, step, layer));
-    return { ...this.compare(plan, step, layer, carried), receivedBytes: carried.receivedBytes };
+    const moving = this.move(plan, this.layOut(plan, step, layer));
+    // Shards load their weights meanwhile; this thread would only wait for them.
+    this.reference ??= createReference(
+      this.options.model,
+      this.options.rankCount * this.options.tokensPerRank,
+    );
+    const expected = this.reference.layer(plan.routing, step, layer);
+    const carried = await moving;
+    const { receivedBytes } = carried;
+    return { ...this.compare(plan, step, layer, carried, expected), receivedBytes };
   }
 
   /**
@@ -161,10 +169,14 @@ export class CarrySession {
     return Math.min(2 ** 32, least + spec.slotCounts.length * received * perRow + received * perRow);
   }
 
-  private compare(plan: DispatchPlan, step: number, layer: number, carried: CarriedLayer) {
+  private compare(
+    plan: DispatchPlan,
+    step: number,
+    layer: number,
+    carried: CarriedLayer,
+    expected: Float32Array,
+  ) {
     const { model, dispatchFormat, combineFormat } = this.options;
-    this.reference ??= createReference(model, this.options.rankCount * this.options.tokensPerRank);
-    const expected = this.reference.layer(plan.routing, step, layer);
     let maxAbsError = 0;
     let largest = 0;
     let hash = 0x811c9dc5;
