@@ -2,7 +2,7 @@
 // `--check` writes nothing and fails when a file is not what it would write.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { catalog } from '@epsim/engine';
-import { summarySchema } from '@epsim/results';
+import { comparisonSchema, recordSchema, summarySchema } from '@epsim/results';
 import { scenarioJsonSchema } from '@epsim/spec';
 import { z } from 'zod';
 
@@ -28,6 +28,8 @@ const table = ['', '| field | meaning |', '|---|---|', ...rows(summary), ''].joi
 const files = {
   'schema/scenario.schema.json': json(scenarioJsonSchema(catalog)),
   'schema/summary.schema.json': json(summary),
+  'schema/record.schema.json': json(z.toJSONSchema(recordSchema)),
+  'schema/comparison.schema.json': json(z.toJSONSchema(comparisonSchema)),
   'measures.md': `${before}<!-- fields -->${table}<!-- end -->${after}`,
 };
 

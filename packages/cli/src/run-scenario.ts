@@ -52,7 +52,10 @@ export async function runScenario(request: RunRequest, terminal: Terminal): Prom
     return await runInto(folder, carrying, request, terminal, started);
   } catch (thrown) {
     const cause = causeOfStop(thrown);
-    if (cause === null) throw thrown;
+    if (cause === null) {
+      folder?.abandon();
+      throw thrown;
+    }
     const kept = folder ? `; ${whatIsKept(folder.dir, request.scenario)}` : '';
     throw new Stopped(`${cause}${kept}`);
   } finally {

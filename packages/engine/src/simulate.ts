@@ -104,6 +104,7 @@ export class Simulation {
     const expertLoad = choicesPerExpert(routing);
     const rankLoad = choicesPerRank(plan);
     const timed = this.timeOf(plan, placement);
+    const prefetch = this.prefetch(placement, split, timed);
     const record: StepRecord = {
       step,
       layer,
@@ -117,8 +118,8 @@ export class Simulation {
       rankLoadMeasures: loadMeasures(rankLoad),
       activatedExperts: activatedSlots(plan),
       bytes: { ...tierBytes(plan, this.time.topology, timed.linkBytes), dedupRatio: dedupRatio(plan) },
-      move: this.moveRecord(moved, placement, split, timed),
-      timed: this.options.timed === false ? null : this.timedRecord(timed),
+      move: this.moveRecord(moved, prefetch, timed),
+      timed: this.options.timed === false ? null : this.timedRecord(timed, prefetch.ns),
       baseline: this.baselineRecord(layer, step, placement),
       carried: await this.carryRecord(routing, placement, step, layer),
     };
@@ -127,21 +128,33 @@ export class Simulation {
     return record;
   }
 
-  /** Weights that travel: to a new placement, and into the slots that a policy fills anew for each batch. */
-  private moveRecord(moved: Moves | null, placement: Placement, split: Placement, timed: TimedLayer) {
-    const {
-      placement: { move, everySteps },
-    } = this.scenario;
-    const background = move === 'background';
-    const rebalance = timeMove(this.time, moved, this.expertBytes, timed, background ? everySteps : 0);
-    if (split.slotExpert === placement.slotExpert) return rebalance;
-    const filled = moves(placement, split, this.scenario.cluster.topology.domainRanks);
-    const prefetch = timeMove(this.time, filled, this.expertBytes, timed, background ? 1 : 0);
+  /** Weights that travel: to a new placement, whose time stands beside the steps, and ahead of this batch. */
+  private moveRecord(
+    moved: Moves | null,
+    prefetch: StepRecord['move'],
+    timed: TimedLayer,
+  ): StepRecord['move'] {
+    const { move, everySteps } = this.scenario.placement;
+    const idleSteps = move === 'background' ? everySteps : 0;
+    const rebalance = timeMove(this.time, moved, this.expertBytes, timed, idleSteps);
     return {
       slots: rebalance.slots + prefetch.slots,
       bytes: rebalance.bytes + prefetch.bytes,
-      ns: rebalance.ns + prefetch.ns,
+      ns: rebalance.ns,
     };
+  }
+
+  /**
+   * Experts fetched into the slots that a policy fills anew for each batch. The batch waits for them, or for what
+   * does not fit beside it when moves run in the background, so their time is part of the step.
+   */
+  private prefetch(placement: Placement, split: Placement, timed: TimedLayer): StepRecord['move'] {
+    const filled =
+      split.slotExpert === placement.slotExpert
+        ? null
+        : moves(placement, split, this.scenario.cluster.topology.domainRanks);
+    const idleSteps = this.scenario.placement.move === 'background' ? 1 : 0;
+    return timeMove(this.time, filled, this.expertBytes, timed, idleSteps);
   }
 
   private plan(routing: Routing, placement: Placement, reuse?: DispatchPlan): DispatchPlan {
@@ -162,19 +175,27 @@ export class Simulation {
     return timeLayer(this.time, plans);
   }
 
-  private timedRecord(timed: TimedLayer): StepRecord['timed'] {
-    return { stepNs: timed.stepNs, phases: timed.phases, stragglerIdleFraction: timed.stragglerIdleFraction };
+  private timedRecord(timed: TimedLayer, prefetchNs: number): StepRecord['timed'] {
+    const { provenance, source, relErrorBar } = timed.phases.dispatch;
+    const prefetch = { ns: prefetchNs, provenance, source, relErrorBar };
+    return {
+      stepNs: timed.stepNs + prefetchNs,
+      phases: prefetchNs > 0 ? { ...timed.phases, prefetch } : timed.phases,
+      stragglerIdleFraction: timed.stragglerIdleFraction,
+    };
   }
 
   private baselineRecord(layer: number, step: number, placement: Placement): StepRecord['baseline'] {
     if (!this.baselines) return null;
     const { routing } = this.baselines[layer].route(this.workload.batch(step, layer));
-    const plan = this.plan(routing, this.keeper.split(placement, routing));
+    const split = this.keeper.split(placement, routing);
+    const plan = this.plan(routing, split);
+    const timed = this.timeOf(plan, placement);
     return {
       policy: this.scenario.routing.baseline!,
       expertLoadMeasures: loadMeasures(choicesPerExpert(routing)),
       rankLoadMeasures: loadMeasures(choicesPerRank(plan)),
-      stepNs: this.options.timed === false ? null : this.timeOf(plan, placement).stepNs,
+      stepNs: this.options.timed === false ? null : timed.stepNs + this.prefetch(placement, split, timed).ns,
     };
   }
 

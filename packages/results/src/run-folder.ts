@@ -11,6 +11,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmdirSync,
   rmSync,
   truncateSync,
   writeFileSync,
@@ -140,6 +141,14 @@ export class RunFolder {
     if (run.trace !== undefined) write(runFiles.trace, run.trace);
     write(`${runFiles.summary}.part`, `${toJson(run.summary, 2)}\n`);
     renameSync(join(this.dir, `${runFiles.summary}.part`), join(this.dir, runFiles.summary));
+  }
+
+  /** Closes a run that came to nothing, and takes the folder away again unless it held something before. */
+  abandon(): void {
+    this.close();
+    if (this.#appended > 0 || this.#keptLines.length > 0) return;
+    for (const file of [runFiles.records, runFiles.scenario]) rmSync(join(this.dir, file), { force: true });
+    if (readdirSync(this.dir).length === 0) rmdirSync(this.dir);
   }
 
   /** Closes the records file; what was appended stays. Does nothing the second time. */

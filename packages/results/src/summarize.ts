@@ -59,7 +59,7 @@ export function summarize(scenario: Scenario, records: readonly StepRecord[], ex
       padded: total(paddedOfSteps),
       perStep: mean(tokensOfSteps),
     },
-    load: expertLoads(whole, steps[steps.length - 1]),
+    load: { ...expertLoads(whole, steps[steps.length - 1]), stepsToFloor: stepsToFloor(steps) },
     ranks: rankLoads(whole, cluster.rankCount),
     bytes: bytesOf(whole),
     routing: routingOf(whole, scenario),
@@ -77,7 +77,21 @@ export function summarize(scenario: Scenario, records: readonly StepRecord[], ex
   };
 }
 
-function expertLoads(records: readonly StepRecord[], lastStep: readonly StepRecord[]): Summary['load'] {
+/** The factor by which MaxVio may miss the floor of sampling and still count as balanced. */
+const NEAR_FLOOR = 1.5;
+
+function stepsToFloor(steps: readonly (readonly StepRecord[])[]): number | null {
+  const found = steps.findIndex((step) => {
+    const vio = mean(step.map((record) => record.expertLoadMeasures.maxMinusMeanOverMean));
+    return vio <= NEAR_FLOOR * mean(step.map((record) => record.maxVioFloor));
+  });
+  return found < 0 ? null : found;
+}
+
+function expertLoads(
+  records: readonly StepRecord[],
+  lastStep: readonly StepRecord[],
+): Omit<Summary['load'], 'stepsToFloor'> {
   const measures = records.map((record) => record.expertLoadMeasures);
   const last = lastStep.map((record) => record.expertLoadMeasures);
   const worst = largest(records, (record) => record.expertLoadMeasures.maxMinusMeanOverMean);

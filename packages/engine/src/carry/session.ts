@@ -4,7 +4,7 @@
  */
 import type { DispatchPlan } from '@epsim/spec';
 import { type RowFormat, rowBytes } from '@epsim/tensor';
-import type { ShardPool } from '@epsim/transport';
+import { type ShardPool, TransportError } from '@epsim/transport';
 import { slotsByExpert } from '../plan/choose-slots.js';
 import type { CarriedModel } from './carried-model.js';
 import type { CarriedLayer, LayerWork, ShardFabric, ShardPart } from './fabric.js';
@@ -109,7 +109,9 @@ export class CarrySession {
   }
 
   private async move(plan: DispatchPlan, work: LayerWork): Promise<CarriedLayer> {
-    const carried = await this.fabric.carryLayer(work);
+    const carried = await this.fabric.carryLayer(work).catch((thrown: unknown) => {
+      throw placed(thrown, work);
+    });
     const planned = plannedBytes(plan);
     if (carried.receivedBytes !== planned) {
       throw new Error(
@@ -218,6 +220,15 @@ function hashBits(seed: number, values: Float32Array): number {
 export function rowsOf(plan: RankPlan): RankRows {
   const last = (offsets: Int32Array) => offsets[offsets.length - 1];
   return { tokens: plan.tokenCount, sent: last(plan.sendOffsets), received: last(plan.recvOffsets) };
+}
+
+/** A shard's failure with the ranks, step and layer that it was at. */
+function placed(thrown: unknown, { parts, step, layer }: LayerWork): unknown {
+  if (!(thrown instanceof TransportError)) return thrown;
+  const { shard, method, reason } = thrown;
+  const { firstRank, slotCounts } = parts[shard].spec;
+  const ranks = `ranks ${firstRank} to ${firstRank + slotCounts.length - 1}`;
+  return new TransportError(shard, method, `${reason} (${ranks}, step ${step}, layer ${layer})`);
 }
 
 /** First rank of each shard and the end, [shards + 1]; ranks are shared out as evenly as they go. */

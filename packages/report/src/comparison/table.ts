@@ -11,6 +11,7 @@ const columns: readonly (readonly [path: string, label: string, unit: Unit])[] =
   ['load.lastStep.maxVio', 'MaxVio, last step', 'ratio'],
   ['load.maxVio', 'MaxVio, mean', 'ratio'],
   ['load.maxVioFloor', 'MaxVio floor', 'ratio'],
+  ['load.stepsToFloor', 'steps to 1.5 x floor', 'count'],
   ['ranks.maxOverMean', 'ranks max/mean', 'ratio'],
   ['timed.stepNs', 'step time', 'ns'],
   ['timed.relErrorBar', 'its error bar ±', 'fraction'],
