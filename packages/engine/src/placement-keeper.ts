@@ -11,6 +11,7 @@ import {
   type Moves,
   moves,
   type PlacementPolicy,
+  settleRanks,
 } from '@epsim/placement';
 import type { Placement, Routing, Scenario } from '@epsim/spec';
 
@@ -73,7 +74,9 @@ export class PlacementKeeper {
       },
       placement.options,
     );
-    const moved = current ? moves(current, next, domainRanks) : null;
+    const alike = this.rankSpeed.every((speed) => speed === this.rankSpeed[0]);
+    const settled = current && alike ? settleRanks(current, next, domainRanks) : next;
+    const moved = current ? moves(current, settled, domainRanks) : null;
     this.current[layer] = moved?.relabelled ?? next;
     return { placement: this.current[layer], moved };
   }

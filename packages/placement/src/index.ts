@@ -13,6 +13,7 @@ export { type PlacementTable, type PlaceTableOptions, placeTable } from './place
 export type { PlacedReplicas, PlacementInput, PlacementPolicy, SplitInput } from './policy.js';
 export { type BufferSize, bufferSizes, receivedRows } from './receive-buffers.js';
 export { type PlacementPolicyName, placementPolicies } from './registry.js';
+export { assignMost, settleRanks } from './settle-ranks.js';
 export {
   checkSlotCount,
   dividingRankCounts,
