@@ -213,7 +213,10 @@ function transferNs(step: StepModel, memory: MemoryModel, { plan }: Demand, layo
   return link.latencyNs + (1e9 * bytes) / (link.bytesPerSec * link.achieved.fraction);
 }
 
-/** The largest batch of the list that `fits`, or 0; `fits` is true up to some size. */
+/**
+ * The largest batch that `fits`, or 0; `fits` is true up to some size. Sought in the list, and then between two of
+ * its sizes by eighths of their distance: a list alone would make small changes of an input look large.
+ */
 export function largestBatch(fits: (sequences: number) => boolean): number {
   let low = -1;
   let high: number = BATCHES.length;
@@ -222,5 +225,13 @@ export function largestBatch(fits: (sequences: number) => boolean): number {
     if (fits(BATCHES[middle])) low = middle;
     else high = middle;
   }
-  return low < 0 ? 0 : BATCHES[low];
+  if (low < 0) return 0;
+  if (high === BATCHES.length) return BATCHES[low];
+  const unit = Math.max(1, (BATCHES[high] - BATCHES[low]) / 8);
+  let found = 0;
+  for (const eighths of [4, 2, 1]) {
+    const next = BATCHES[low] + (found + eighths) * unit;
+    if (next < BATCHES[high] && fits(next)) found += eighths;
+  }
+  return BATCHES[low] + found * unit;
 }

@@ -13,7 +13,10 @@ import { serviceTimes } from './service-times.js';
 
 /** Load of the decode instance where no rate is asked. */
 const LOAD_WITHOUT_RATE = 0.8;
-const REQUESTS = 4000;
+/** Requests that are simulated: many times the slots, so that filling and emptying them is a small part. */
+const LEAST_REQUESTS = 4000;
+const REQUESTS_PER_SLOT = 12;
+const MOST_REQUESTS = 60_000;
 /** Share of requests at the start that see an empty fleet and are left out of quantiles. */
 const WARM_UP = 0.25;
 /** Most instances over those that the mean rate needs. */
@@ -44,12 +47,14 @@ export function underLoad(one: Evaluated, on: Search): UnderLoad {
   const { requests, objectives } = pools.plan;
   const { decode, prefill, economics } = one;
   const ratePerSec = economics.fleet?.ratePerSec ?? LOAD_WITHOUT_RATE * decode.requestsPerSec;
-  const stream = requestStream({ ...requests, seed: step.scenario.seed, count: REQUESTS, ratePerSec });
   const least = {
     decode: economics.fleet?.decodeInstances ?? 1,
     prefill: prefill === null ? 0 : instancesFor(ratePerSec, prefill),
   };
   const times = timesOf(one, on);
+  const wanted = REQUESTS_PER_SLOT * times.decode.slots * least.decode;
+  const count = Math.min(MOST_REQUESTS, Math.max(LEAST_REQUESTS, wanted));
+  const stream = requestStream({ ...requests, seed: step.scenario.seed, count, ratePerSec });
   const at = (decodeInstances: number, prefillInstances: number) =>
     measured(stream, { ...times, decodeInstances, prefillInstances }, one, objectives.quantile ?? 0.5);
   let [decodes, prefills] = [least.decode, least.prefill];
