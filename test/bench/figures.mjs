@@ -1,4 +1,5 @@
-// Draws docs/img/bench-network-time.png and -memory.png from what `npm run bench -- network` printed:
+// Draws docs/img/bench-network-time.png and -memory.png from what `npm run bench -- network` printed, and
+// bench-placement.png from what `npm run bench -- "placement eplb"` did:
 //   npm run bench -- network > network.txt; node test/bench/figures.mjs network.txt
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

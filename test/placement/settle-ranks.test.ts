@@ -13,14 +13,12 @@ const permutations = (n: number): number[][] =>
 test('the assignment is the best of all permutations', () => {
   fc.assert(
     fc.property(
-      fc
-        .integer({ min: 1, max: 5 })
-        .chain((n) =>
-          fc.array(fc.array(fc.nat({ max: 9 }), { minLength: n, maxLength: n }), {
-            minLength: n,
-            maxLength: n,
-          }),
-        ),
+      fc.integer({ min: 1, max: 5 }).chain((n) =>
+        fc.array(fc.array(fc.nat({ max: 9 }), { minLength: n, maxLength: n }), {
+          minLength: n,
+          maxLength: n,
+        }),
+      ),
       (gain) => {
         const sum = (columns: readonly number[]) => columns.reduce((s, c, r) => s + gain[r][c], 0);
         const found = assignMost(gain);

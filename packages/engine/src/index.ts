@@ -39,4 +39,5 @@ export { createExchange, type Exchange, type ExchangeChoice, exchanges } from '.
 export { type Overlap, overlaps } from './timed/overlaps.js';
 export { type MicroBatch, type Op, type OpSpan, type Schedule, schedule } from './timed/schedule.js';
 export { createTimeModel, type TimedLayer, type TimeModel, timeLayer } from './timed/time-layer.js';
+export { backgroundNs } from './timed/time-move.js';
 export { timelineOf } from './timed/timeline.js';

@@ -135,8 +135,8 @@ export class Simulation {
     timed: TimedLayer,
   ): StepRecord['move'] {
     const { move, everySteps } = this.scenario.placement;
-    const idleSteps = move === 'background' ? everySteps : 0;
-    const rebalance = timeMove(this.time, moved, this.expertBytes, timed, idleSteps);
+    const besideSteps = move === 'background' ? everySteps : 0;
+    const rebalance = timeMove(this.time, moved, this.expertBytes, timed, besideSteps);
     return {
       slots: rebalance.slots + prefetch.slots,
       bytes: rebalance.bytes + prefetch.bytes,
@@ -145,16 +145,16 @@ export class Simulation {
   }
 
   /**
-   * Experts fetched into the slots that a policy fills anew for each batch. The batch waits for them, or for what
-   * does not fit beside it when moves run in the background, so their time is part of the step.
+   * Experts fetched into the slots that a policy fills anew for each batch. The batch waits for them, or, when
+   * moves run in the background, for what they hold up, so their time is part of the step.
    */
   private prefetch(placement: Placement, split: Placement, timed: TimedLayer): StepRecord['move'] {
     const filled =
       split.slotExpert === placement.slotExpert
         ? null
         : moves(placement, split, this.scenario.cluster.topology.domainRanks);
-    const idleSteps = this.scenario.placement.move === 'background' ? 1 : 0;
-    return timeMove(this.time, filled, this.expertBytes, timed, idleSteps);
+    const besideSteps = this.scenario.placement.move === 'background' ? 1 : 0;
+    return timeMove(this.time, filled, this.expertBytes, timed, besideSteps);
   }
 
   private plan(routing: Routing, placement: Placement, reuse?: DispatchPlan): DispatchPlan {

@@ -83,6 +83,12 @@ async function place(path: string, options: PlaceOptions): Promise<void> {
     ...(seed === undefined ? {} : { seed }),
     ...(previous === undefined ? {} : { previous: readPlacement(readText(previous)) }),
   });
+  const { groups: g = 1, nodes: n = 1 } = options;
+  if (g > 1 && (g % n !== 0 || table.logicalCount[0].length % g !== 0)) {
+    term.note(
+      `note: ${g} groups on ${n} nodes cannot be kept together (groups must divide the ${table.logicalCount[0].length} experts, and nodes the groups); placed as one group on one node, as the published algorithm does`,
+    );
+  }
   if (options.format) {
     const { format, firstLayer } = options;
     term.answer(writePlacement(table, format, firstLayer));

@@ -1,7 +1,8 @@
 /**
  * What it costs to move experts' weights between two placements of a layer.
- * A blocking move stops the steps until the last weight has arrived. One in the background uses the network
- * while the steps leave it idle, and costs only what does not fit there.
+ * A blocking move stops the steps until the last weight has arrived. One in the background knows nothing of the
+ * steps: it meets their exchanges for as large a share of its time as they use the network, and holds them up for
+ * as long as it meets them; what does not fit into idle time at all is waited for.
  */
 import type { Moves } from '@epsim/placement';
 import type { StepRecord } from '@epsim/spec';
@@ -9,14 +10,14 @@ import type { TimedLayer, TimeModel } from './time-layer.js';
 
 /**
  * Slots, bytes and nanoseconds of a move; zero where nothing moved. `weightBytes` is one expert's weights.
- * `idleSteps` is for how many steps like `layer` the move may use the network while it is idle; 0 blocks.
+ * `steps` is how many steps like `layer` a move in the background may take; 0 blocks.
  */
 export function timeMove(
   model: TimeModel,
   moved: Moves | null,
   weightBytes: number,
   layer: TimedLayer,
-  idleSteps: number,
+  steps: number,
 ): StepRecord['move'] {
   if (!moved || moved.movedSlots === 0) return { slots: 0, bytes: 0, ns: 0 };
   const bytes = Float64Array.from(moved.slotsPerPair, (slots) => slots * weightBytes);
@@ -24,19 +25,30 @@ export function timeMove(
   return {
     slots: moved.movedSlots,
     bytes: moved.movedSlots * weightBytes,
-    ns: Math.max(0, ns - idleSteps * networkIdleNs(layer)),
+    ns: steps === 0 ? ns : backgroundNs(ns, layer.stepNs, networkBusyNs(layer), steps),
   };
 }
 
-/** Time of the layer in which no rank is in an exchange. */
-function networkIdleNs(layer: TimedLayer): number {
+/**
+ * What a move of `moveNs` costs beside `steps` steps of `stepNs`, of which exchanges take `busyNs`: its meeting with
+ * them, and what is left of it when the idle time is used up. At most what it costs when it blocks.
+ */
+export function backgroundNs(moveNs: number, stepNs: number, busyNs: number, steps: number): number {
+  const busyShare = stepNs === 0 ? 0 : Math.min(1, busyNs / stepNs);
+  const beside = Math.min(moveNs, steps * stepNs);
+  return beside * busyShare + (moveNs - beside);
+}
+
+/** Time of the layer in which the longest-running rank is in an exchange. */
+function networkBusyNs(layer: TimedLayer): number {
   let busy = 0;
   for (const span of layer.schedule.spans) {
     if (span.stream !== 'network') continue;
     let longest = 0;
-    for (let r = 0; r < span.startNs.length; r++)
+    for (let r = 0; r < span.startNs.length; r++) {
       longest = Math.max(longest, span.endNs[r] - span.startNs[r]);
+    }
     busy += longest;
   }
-  return Math.max(0, layer.stepNs - busy);
+  return busy;
 }

@@ -40,7 +40,10 @@ export function agreed(place: string, what: string, found: number, hint: number 
 
 /** The hint, or a RangeError that says what to state. */
 export function stated(place: string, what: string, hint: number | undefined): number {
-  if (hint === undefined) throw new RangeError(`${place}: the format does not say ${what}; state it`);
+  if (hint === undefined)
+    throw new RangeError(
+      `${place}: the format does not say ${what}; state it (import takes --experts, --top-k, --layers)`,
+    );
   return hint;
 }
 
