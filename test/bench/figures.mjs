@@ -1,6 +1,7 @@
 // Draws docs/img/bench-network-time.png and -memory.png from what `npm run bench -- network` printed, and
 // bench-placement.png from what `npm run bench -- "placement eplb"` did:
 //   npm run bench -- network > network.txt; node test/bench/figures.mjs network.txt
+//   npm run bench -- 'placement eplb' > placement.txt; node test/bench/figures.mjs placement.txt
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { drawCharts } from '@epsim/report';
@@ -51,4 +52,26 @@ const memory = {
   },
 };
 
-await drawCharts({ time, memory }, null, fileURLToPath(new URL('../../docs/img', import.meta.url)));
+const placed = [
+  ...text.matchAll(/^placement eplb (\d+) experts (\d+) slots (\d+) ranks: one layer ([\d.]+) ms/gm),
+].map(([, experts, slots, ranks, ms]) => ({
+  experts,
+  label: `${experts} / ${slots} / ${ranks}`,
+  ns: Number(ms) * 1e6,
+}));
+
+const placement = {
+  summary: 'CPU time of EPLB for one layer',
+  file: 'bench-placement.png',
+  spec: () => ({
+    kind: 'xy',
+    title: 'What placing one layer by EPLB costs',
+    subtitle: 'CPU time, single-threaded, by experts / slots / ranks',
+    x: { label: 'experts / slots / ranks', unit: 'count', labels: placed.map(({ label }) => label) },
+    y: { label: 'CPU time', unit: 'ns', min: 0 },
+    series: [{ name: 'one layer', mark: 'bar', colour: 0, values: placed.map(({ ns }) => ns) }],
+  }),
+};
+
+const found = { ...(points.length > 0 ? { time, memory } : {}), ...(placed.length > 0 ? { placement } : {}) };
+await drawCharts(found, null, fileURLToPath(new URL('../../docs/img', import.meta.url)));
