@@ -152,4 +152,16 @@ describe('what is wrong on the way is caught', () => {
     });
     await expect(carry({ shape, pool })).rejects.toThrow(/differs from the single-process reference/);
   });
+
+  test('a shard that fails is told with its ranks, step and layer', async () => {
+    const handler = createShardHandler();
+    const pool = inlineShards((call) => {
+      if (call.shard === 1 && call.method === 'compute') throw new Error('out of cheese');
+      return handler(call);
+    });
+    const session = sessionOf({ shape, pool, shardCount: 2 });
+    await expect(session.carry(planOf({ shape }), 4, 1)).rejects.toThrow(
+      'shard 1 failed in compute: out of cheese (ranks 1 to 2, step 4, layer 1)',
+    );
+  });
 });

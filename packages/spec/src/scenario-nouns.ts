@@ -94,7 +94,7 @@ export interface Scenario {
     readonly windowSteps: number | null;
     /** Steps between the end of that window and the first step on the new placement. */
     readonly staleSteps: number;
-    /** A blocking move stops the steps; one in the background uses the network while it is idle. */
+    /** A blocking move stops the steps; one in the background holds up the exchanges that it meets. */
     readonly move: 'blocking' | 'background';
   };
   readonly dispatch: {

@@ -63,7 +63,9 @@ export const placementFields = {
   move: z
     .enum(['blocking', 'background'])
     .default('blocking')
-    .describe('whether steps wait for a move, or it uses the network while that is idle'),
+    .describe(
+      'whether steps wait for a move, or it runs beside them and holds up the exchanges that it meets',
+    ),
 };
 
 export const dispatchFields = {
