@@ -44,9 +44,11 @@ export function planDispatch(
   const rowsPerPair = sized(reuse?.rowsPerPair, rankCount * rankCount).fill(0);
   countChoices(routing, slotOfChoice, index.rankOfSlot, tokensPerSlot, choicesPerPair);
   if (options.kind === 'per-expert') rowsPerPair.set(choicesPerPair);
-  else if (options.kind === 'per-rank')
-    countRowsPerRank(routing, slotOfChoice, index.rankOfSlot, rowsPerPair);
-  else countRowsPerNode(routing, slotOfChoice, index.rankOfSlot, options.domainRanks, rowsPerPair);
+  else {
+    // Once per rank is once per node where all ranks are one node: nothing is forwarded.
+    const nodeRanks = options.kind === 'per-rank' ? rankCount : options.domainRanks;
+    countRows(routing, slotOfChoice, index.rankOfSlot, nodeRanks, rowsPerPair);
+  }
 
   const dispatchBytes = reuse?.dispatchBytes ?? new Float64Array(rankCount * rankCount);
   const combineBytes = reuse?.combineBytes ?? new Float64Array(rankCount * rankCount);
@@ -91,34 +93,12 @@ function countChoices(
   }
 }
 
-/** A row counts once per destination rank, however many of its experts live there: it is read in place. */
-function countRowsPerRank(
-  routing: Routing,
-  slotOfChoice: Int32Array,
-  rankOfSlot: Int32Array,
-  rowsPerPair: Int32Array,
-): void {
-  const { tokenOffsets, width } = routing;
-  const rankCount = tokenOffsets.length - 1;
-  const lastToken = new Int32Array(rankCount).fill(-1);
-  for (let rank = 0; rank < rankCount; rank++) {
-    for (let token = tokenOffsets[rank]; token < tokenOffsets[rank + 1]; token++) {
-      for (let i = token * width; i < (token + 1) * width; i++) {
-        if (slotOfChoice[i] === NO_EXPERT) continue;
-        const to = rankOfSlot[slotOfChoice[i]];
-        if (lastToken[to] === token) continue;
-        lastToken[to] = token;
-        rowsPerPair[rank * rankCount + to]++;
-      }
-    }
-  }
-}
-
 /**
  * A row crosses to another node once, lands on the rank of the sender's own index there (its rail), and is
- * forwarded inside the node to each rank that needs it. Where the last node is short, the rail wraps.
+ * forwarded inside the node to each rank that needs it. A rank gets a row once, however many of its experts need
+ * it: it is read in place. Where the last node is short, the rail wraps.
  */
-function countRowsPerNode(
+function countRows(
   routing: Routing,
   slotOfChoice: Int32Array,
   rankOfSlot: Int32Array,
