@@ -59,6 +59,7 @@ export function sampleScenario(changes: Partial<Scenario> = {}): Scenario {
       layers: [{ attention, ffn: moe }],
       moe,
       attnResBlockLayers: null,
+      residualStreams: 1,
       mtpLayerCount: 0,
       vision: null,
       precision: { routedExperts: bf16, rest: bf16 },

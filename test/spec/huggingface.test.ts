@@ -61,6 +61,46 @@ describe('the preset of a published model equals what its configuration says', (
   });
 });
 
+describe('DeepSeek-V4', () => {
+  /** DeepSeek states FP8 for the whole model and FP4 for its experts apart. */
+  const fp8: Config = { quant_method: 'fp8', scale_fmt: 'ue8m0', weight_block_size: [128, 128] };
+  const pro = () => config('deepseek-v4-pro-nvfp4');
+
+  test.each(['pro', 'flash'] as const)('%s equals its preset', (size) => {
+    const preset: ModelShape = modelPresets[`deepseek-v4-${size}`];
+    const read = shape({ ...config(`deepseek-v4-${size}-nvfp4`), quantization_config: fp8 });
+    expect({ ...read, name: preset.name, source: preset.source }).toEqual(preset);
+  });
+
+  test('experts are FP4 where nothing else is stated, NVFP4 where the file beside it says so', () => {
+    expect(shape(pro()).precision).toEqual({ routedExperts: precisions.mxfp4, rest: precisions.bf16 });
+    const layers = { 'layers.0.ffn.experts': { quant_algo: 'NVFP4', group_size: 16 } };
+    const beside = { quantization: { quant_algo: 'MIXED_PRECISION', quantized_layers: layers } };
+    expect(shape(pro(), 'pro', beside).precision.routedExperts).toEqual(precisions.nvfp4);
+    expect(problems({ ...pro(), expert_dtype: 'fp3' })).toContain(
+      'expert_dtype: unknown format: fp3; known: fp4, fp8',
+    );
+  });
+
+  test.each([
+    [{ compress_ratios: undefined }, 'missing field: compress_ratios'],
+    [
+      { compress_ratios: [0, 4] },
+      'compress_ratios: wrong length: 2; must be the 61 layers, and 1 more at most',
+    ],
+    [
+      { compress_ratios: Array.from({ length: 61 }, () => 8) },
+      'compress_ratios: unknown ratio: 8; known: 0, 4, 128',
+    ],
+    [{ qk_nope_head_dim: 64 }, 'qk_nope_head_dim: wrong width: 64; head_dim - qk_rope_head_dim is 448'],
+    [{ o_groups: 3 }, 'o_groups: uneven groups: 3; must divide the 128 heads'],
+    [{ num_key_value_heads: 8 }, 'num_key_value_heads: unknown shape: 8; this architecture has one'],
+  ])('%o is refused', (change, words) => {
+    const changed = Object.entries({ ...pro(), ...change }).filter(([, value]) => value !== undefined);
+    expect(problems(Object.fromEntries(changed) as Config).join('\n')).toContain(words);
+  });
+});
+
 test('K3 is read without anything assumed, from fields nested under text_config', () => {
   const k3 = shape(config('kimi-k3'), 'kimi-k3');
   expect(k3.assumptions).toEqual([]);

@@ -13,6 +13,8 @@ import { type StageSum, stageSums } from './stage-tensors.js';
 /** Rows of hidden width that a layer has alive at once: the stream, its norm, a mixer's in and out. */
 const LIVE_ROWS = 4;
 const ACTIVATION_BYTES = 2;
+/** Tokens of a sequence whose cache gives the bytes of a token: a power of two, long beside every window. */
+const LONG_SEQUENCE = 2 ** 20;
 const LOGIT_BYTES = 4;
 /** Rows that a buffer has room for, over the mean that arrives, where it is not sized for the worst case. */
 const BUFFER_HEADROOM = 2;
@@ -206,7 +208,7 @@ export function activationElements(
   ways: number,
 ): { readonly stored: number; readonly live: number } {
   const { whole, cut } = liveRows(model);
-  return { stored: model.hiddenSize, live: whole + cut / ways };
+  return { stored: model.residualStreams * model.hiddenSize, live: whole + cut / ways };
 }
 
 /** Elements of one token that are alive in a layer: whole on every rank of a group, cut over them, and its logits. */
@@ -216,14 +218,15 @@ interface LiveRows {
   readonly logits: number;
 }
 
-function liveRows({ hiddenSize, moe, layers, attnResBlockLayers, vocabSize }: ModelShape): LiveRows {
+function liveRows(model: ModelShape): LiveRows {
+  const { hiddenSize, moe, layers, attnResBlockLayers, residualStreams, vocabSize } = model;
   const dense = Math.max(0, ...layers.map(({ ffn }) => (ffn?.kind === 'dense' ? ffn.innerSize : 0)));
   const inner = 2 * Math.max(dense, moe.sharedExpertCount * moe.sharedInnerSize);
   const mixer = Math.max(...layers.map(({ attention }) => mixerWidth(attention)));
   const blocks = attnResBlockLayers === null ? 0 : Math.ceil(layers.length / attnResBlockLayers);
   const expertRows = 2 * moe.topK * (moe.expertWidth + moe.expertInnerSize);
   return {
-    whole: (LIVE_ROWS + blocks) * hiddenSize,
+    whole: (LIVE_ROWS + blocks + residualStreams - 1) * hiddenSize,
     cut: Math.max(inner, mixer) + expertRows,
     logits: vocabSize,
   };
@@ -239,6 +242,10 @@ function mixerWidth(attention: ModelShape['layers'][number]['attention']): numbe
     }
     case 'gqa':
       return 2 * (attention.headCount + attention.kvHeadCount) * attention.headDim;
+    case 'shared-kv-mqa':
+      return (
+        2 * attention.headCount * attention.headDim + attention.outputGroupCount * attention.outputLoraRank
+      );
     case 'kda':
     case 'mamba2':
       return 5 * attention.headCount * attention.headDim;
@@ -282,8 +289,8 @@ export function cacheTokens(
       dispatchRowBytes: 0,
       combineRowBytes: 0,
     };
-    const one = stateOfStage(model, { ...full, windows: 'unified' }, layout, 1, stage).cache;
-    perToken = Math.max(perToken, one);
+    const long = stateOfStage(model, { ...full, windows: 'unified' }, layout, LONG_SEQUENCE, stage).cache;
+    perToken = Math.max(perToken, long / LONG_SEQUENCE);
   }
   return layout.attentionData * Math.floor(freeBytes / perToken);
 }

@@ -16,6 +16,12 @@ export function sliceOf(attention: AttentionShape, ways: number): AttentionShape
       return { ...attention, headCount: cut(attention.headCount) };
     case 'gqa':
       return { ...attention, headCount: cut(attention.headCount), kvHeadCount: cut(attention.kvHeadCount) };
+    case 'shared-kv-mqa':
+      return {
+        ...attention,
+        headCount: cut(attention.headCount),
+        outputGroupCount: cut(attention.outputGroupCount),
+      };
     case 'gated-delta-net':
       return {
         ...attention,

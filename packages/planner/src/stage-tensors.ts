@@ -52,10 +52,14 @@ function stageOf(tensor: ParameterTensor, stageOfLayer: Int32Array): number {
   return stageOfLayer[tensor.layer];
 }
 
+/** Tensor-parallel ranks beyond which a tensor is repeated: heads of keys and values, groups of output projections. */
 function mostWaysOf(model: ModelShape, tensor: ParameterTensor): number {
   const layer =
     tensor.layer === null ? undefined : model.layers[Math.min(tensor.layer, model.layers.length - 1)];
   const attention = layer?.attention;
   const isKeyOrValue = tensor.tensorClass === 'attention' && /\.(k|v)$/.test(tensor.name);
-  return isKeyOrValue && attention?.kind === 'gqa' ? attention.kvHeadCount : Number.POSITIVE_INFINITY;
+  if (isKeyOrValue && attention?.kind === 'gqa') return attention.kvHeadCount;
+  const isOutput = tensor.tensorClass === 'attention' && tensor.name.endsWith('.out_up');
+  if (isOutput && attention?.kind === 'shared-kv-mqa') return attention.outputGroupCount;
+  return Number.POSITIVE_INFINITY;
 }

@@ -157,18 +157,23 @@ function matrixNs(
   return rooflineNs(work, device, profile.dense, rest.bits > 8 ? 'bf16' : 'fp8');
 }
 
-/** The residual stream's norm, or the mix of half of the blocks that attention residuals keep on average. */
+/**
+ * The residual stream's norm, or the mix of half of the blocks that attention residuals keep on average. Streams of
+ * hyper-connections are read for a block's input, and read and written for its output.
+ */
 function residualNs({ model, device, profile }: Site, rows: number): number {
   if (rows === 0) return 0;
-  const { attnResBlockLayers, hiddenSize, layers } = model;
-  const sources = attnResBlockLayers === null ? 1 : Math.ceil(layers.length / attnResBlockLayers) / 2 + 1;
-  return rooflineNs(elementWork(rows, sources * hiddenSize, hiddenSize), device, profile.dense);
+  const { attnResBlockLayers, residualStreams, hiddenSize, layers } = model;
+  const blocks = attnResBlockLayers === null ? 0 : Math.ceil(layers.length / attnResBlockLayers) / 2;
+  const [sources, results] =
+    residualStreams === 1 ? [blocks + 1, 1] : [2 * residualStreams + 1, residualStreams + 1];
+  return rooflineNs(elementWork(rows, sources * hiddenSize, results * hiddenSize), device, profile.dense);
 }
 
-/** Bytes that a token's residual stream takes when it is handed to the next stage: the stream and its blocks. */
+/** Bytes that a token's residual stream takes when it is handed to the next stage: the streams and their blocks. */
 export function handoverBytes(model: ModelShape, stage: number, pipeline: number): number {
-  const { attnResBlockLayers, layers, hiddenSize } = model;
+  const { attnResBlockLayers, residualStreams, layers, hiddenSize } = model;
   const done = Math.floor((layers.length * (stage + 1)) / pipeline);
   const blocks = attnResBlockLayers === null ? 0 : Math.ceil(done / attnResBlockLayers);
-  return (1 + blocks) * hiddenSize * ACTIVATION_BYTES;
+  return (residualStreams + blocks) * hiddenSize * ACTIVATION_BYTES;
 }

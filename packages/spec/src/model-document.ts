@@ -11,6 +11,8 @@ import { precisions } from './precision.js';
 const size = z.int().min(1).max(MOST_OF_A_SIZE);
 const amount = z.int().min(0).max(MOST_OF_A_SIZE);
 
+const indexer = z.strictObject({ headCount: size, headDim: size, topK: size });
+
 const attention = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('mla'),
@@ -21,7 +23,7 @@ const attention = z.discriminatedUnion('kind', [
     ropeHeadDim: amount,
     valueHeadDim: size,
     outputGate: z.boolean(),
-    indexer: z.strictObject({ headCount: size, headDim: size, topK: size }).nullable(),
+    indexer: indexer.nullable(),
   }),
   z.strictObject({
     kind: z.literal('gqa'),
@@ -33,6 +35,19 @@ const attention = z.discriminatedUnion('kind', [
     bias: z.boolean(),
     qkNorm: z.boolean(),
     sinks: z.boolean(),
+  }),
+  z.strictObject({
+    kind: z.literal('shared-kv-mqa'),
+    headCount: size,
+    headDim: size,
+    ropeHeadDim: amount,
+    qLoraRank: size,
+    outputGroupCount: size,
+    outputLoraRank: size,
+    windowTokens: size,
+    compression: z
+      .strictObject({ ratio: size, overlapping: z.boolean(), indexer: indexer.nullable() })
+      .nullable(),
   }),
   z.strictObject({
     kind: z.literal('kda'),
@@ -118,6 +133,7 @@ export const modelDocument = z.strictObject({
     .max(MOST_LAYERS),
   moe,
   attnResBlockLayers: size.nullable(),
+  residualStreams: size.max(64).default(1),
   mtpLayerCount: amount.max(100),
   vision: vision.nullable(),
   precision: z.strictObject({ routedExperts: precision, rest: precision }),

@@ -48,6 +48,35 @@ export type AttentionShape =
       readonly sinks: boolean;
     }
   | {
+      /**
+       * Multi-query attention whose one head is key and value at once (DeepSeek-V4): over a window of the last tokens
+       * and over blocks of older ones, each pooled into one entry. Heads are projected out in groups of low rank.
+       */
+      readonly kind: 'shared-kv-mqa';
+      readonly headCount: number;
+      /** Width of a query and of the shared key-value, the rotary part included. */
+      readonly headDim: number;
+      readonly ropeHeadDim: number;
+      readonly qLoraRank: number;
+      /** Groups of heads, each projected to `outputLoraRank` before all of them are joined. */
+      readonly outputGroupCount: number;
+      readonly outputLoraRank: number;
+      readonly windowTokens: number;
+      /** Null where the window is all that is seen. */
+      readonly compression: {
+        /** Tokens of a block. */
+        readonly ratio: number;
+        /** True when a block is pooled together with the one before it (compressed sparse attention). */
+        readonly overlapping: boolean;
+        /** Picks `topK` blocks with blocks of its own keys; null attends to all (heavily compressed attention). */
+        readonly indexer: {
+          readonly headCount: number;
+          readonly headDim: number;
+          readonly topK: number;
+        } | null;
+      } | null;
+    }
+  | {
       /** Kimi Delta Attention: a state of [headCount, keyHeadDim, valueHeadDim] per sequence, whatever its length. */
       readonly kind: 'kda';
       readonly headCount: number;
@@ -147,6 +176,8 @@ export interface ModelShape {
   readonly moe: MoeShape;
   /** Layers per block of block attention residuals (K3: 12), or null for ordinary residuals. */
   readonly attnResBlockLayers: number | null;
+  /** Parallel residual streams of hyper-connections (DeepSeek-V4: 4); 1 for an ordinary residual. */
+  readonly residualStreams: number;
   /** Multi-token-prediction layers appended to the model. */
   readonly mtpLayerCount: number;
   readonly vision: VisionShape | null;

@@ -44,6 +44,7 @@ export function model(
     activation: 'swiglu',
     situ: null,
     attnResBlockLayers: null,
+    residualStreams: 1,
     mtpLayerCount: 0,
     vision: null,
     precision: { routedExperts: bf16, rest: bf16 },

@@ -58,6 +58,8 @@ export function projectionWork(model: ModelShape, attention: AttentionShape, tok
 
 type Mla = Extract<AttentionShape, { kind: 'mla' }>;
 type Gqa = Extract<AttentionShape, { kind: 'gqa' }>;
+type SharedKvMqa = Extract<AttentionShape, { kind: 'shared-kv-mqa' }>;
+type Recurrent = Exclude<AttentionShape, Mla | Gqa | SharedKvMqa>;
 
 /** Scores and weighted sums in the latent, or after expanding keys and values: the cheaper of the two. */
 function mlaFlops(a: Mla, batch: AttentionBatch, pairs: number): number {
@@ -95,12 +97,50 @@ function gqaWork(a: Gqa, batch: AttentionBatch): Work {
   };
 }
 
+/** Sum of min(floor(p / ratio), most) over the first `tokens` positions p = 1, 2, ... */
+function blocksSeenUpTo(tokens: number, ratio: number, most: number): number {
+  const capped = Math.max(0, tokens - (ratio * most - 1));
+  const growing = tokens - capped;
+  const full = Math.floor(growing / ratio);
+  const rising = (ratio * full * (full - 1)) / 2 + full * (growing - full * ratio + 1);
+  return capped === 0 ? rising : rising + capped * most;
+}
+
+/** Pairs of a new token and a full block of `ratio` tokens that it sees, no more than `most` blocks each. */
+export function visibleBlocks(
+  newTokens: number,
+  contextTokens: number,
+  ratio: number,
+  most = Number.POSITIVE_INFINITY,
+): number {
+  const past = contextTokens - newTokens;
+  return blocksSeenUpTo(contextTokens, ratio, most) - blocksSeenUpTo(past, ratio, most);
+}
+
+/** Scores and sums over the window and the blocks, and the indexer's scores over all blocks. */
+function sharedKvMqaWork(a: SharedKvMqa, batch: AttentionBatch): Work {
+  const { sequences, newTokens, contextTokens, cacheBytes = ACTIVATION_BYTES } = batch;
+  const windowPairs = visiblePairs(newTokens, contextTokens, a.windowTokens);
+  const windowRead = Math.min(contextTokens, a.windowTokens + newTokens - 1);
+  const rows = 2 * newTokens * a.headCount * a.headDim;
+  const { ratio, indexer = null } = a.compression ?? {};
+  const all = ratio === undefined ? 0 : visibleBlocks(newTokens, contextTokens, ratio);
+  const chosen =
+    ratio === undefined || indexer === null
+      ? all
+      : visibleBlocks(newTokens, contextTokens, ratio, indexer.topK);
+  const blocks = ratio === undefined ? 0 : Math.floor(contextTokens / ratio);
+  const read = (windowRead + Math.min(blocks, chosen)) * a.headDim + blocks * (indexer?.headDim ?? 0);
+  const index = indexer === null ? 0 : 2 * all * indexer.headCount * indexer.headDim;
+  return {
+    flops: sequences * (4 * (windowPairs + chosen) * a.headCount * a.headDim + index),
+    bytes: sequences * (read * cacheBytes + rows * ACTIVATION_BYTES),
+    kernels: indexer === null ? 1 : 2,
+  };
+}
+
 /** [heads, key width, value width] of a recurrent mixer's state. */
-function recurrentSizes(a: Exclude<AttentionShape, Mla | Gqa>): {
-  heads: number;
-  key: number;
-  value: number;
-} {
+function recurrentSizes(a: Recurrent): { heads: number; key: number; value: number } {
   switch (a.kind) {
     case 'kda':
       return { heads: a.headCount, key: a.headDim, value: a.headDim };
@@ -115,7 +155,7 @@ function recurrentSizes(a: Exclude<AttentionShape, Mla | Gqa>): {
  * Decay, probe, correct and read of the state, 7 FLOPs per state element and token; a chunk adds its own
  * triangle of pairs. The state is read and written once per sequence and step.
  */
-function recurrentWork(a: Exclude<AttentionShape, Mla | Gqa>, batch: AttentionBatch): Work {
+function recurrentWork(a: Recurrent, batch: AttentionBatch): Work {
   const { sequences, newTokens } = batch;
   const { heads, key, value } = recurrentSizes(a);
   const tokens = sequences * newTokens;
@@ -138,6 +178,8 @@ export function coreWork(attention: AttentionShape, batch: AttentionBatch): Work
       return mlaWork(attention, batch);
     case 'gqa':
       return gqaWork(attention, batch);
+    case 'shared-kv-mqa':
+      return sharedKvMqaWork(attention, batch);
     default:
       return recurrentWork(attention, batch);
   }

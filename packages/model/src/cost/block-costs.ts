@@ -46,8 +46,12 @@ const KERNELS: Readonly<Record<string, number>> = {
   vision: 0,
 };
 
-/** Name of a mixer's kind; windows apart, because they cost differently. */
+/** Name of a mixer's kind; windows and blocks apart, because they cost differently. */
 function mixerName(attention: AttentionShape): string {
+  if (attention.kind === 'shared-kv-mqa') {
+    const blocks = attention.compression === null ? '' : ` blocks of ${attention.compression.ratio}`;
+    return `${attention.kind} window ${attention.windowTokens}${blocks}`;
+  }
   const window = attention.kind === 'gqa' ? attention.windowTokens : null;
   return window === null ? attention.kind : `${attention.kind} window ${window}`;
 }

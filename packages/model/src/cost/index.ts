@@ -4,6 +4,7 @@ export {
   attentionWork,
   coreWork,
   projectionWork,
+  visibleBlocks,
   visiblePairs,
 } from './attention-work.js';
 export {

@@ -8,6 +8,7 @@ import type { TensorSize, TensorSplit } from './tensor-entry.js';
 
 type Mla = Extract<AttentionShape, { kind: 'mla' }>;
 type Gqa = Extract<AttentionShape, { kind: 'gqa' }>;
+type SharedKvMqa = Extract<AttentionShape, { kind: 'shared-kv-mqa' }>;
 type Kda = Extract<AttentionShape, { kind: 'kda' }>;
 type GatedDeltaNet = Extract<AttentionShape, { kind: 'gated-delta-net' }>;
 type Mamba2 = Extract<AttentionShape, { kind: 'mamba2' }>;
@@ -72,6 +73,55 @@ function gqaTensors(a: Gqa, hidden: number): TensorSize[] {
   ];
 }
 
+/**
+ * Width of what a compressor computes of each token for an entry of `headDim`: overlapping blocks have one half for
+ * their own block and one for the next.
+ */
+function compressorWidth({ overlapping }: { readonly overlapping: boolean }, headDim: number): number {
+  return (overlapping ? 2 : 1) * headDim;
+}
+
+/** Pools the tokens of a block into one entry: values, gates, a bias per position of the block, and a norm. */
+function compressorTensors(
+  name: string,
+  compression: NonNullable<SharedKvMqa['compression']>,
+  headDim: number,
+  hidden: number,
+): TensorSize[] {
+  const width = compressorWidth(compression, headDim);
+  return [
+    matrix(`${name}_kv`, hidden * width, 'replicated'),
+    matrix(`${name}_gate`, hidden * width, 'replicated'),
+    vector(`${name}_positions`, compression.ratio * width, 'replicated'),
+    vector(`${name}_norm`, headDim, 'replicated'),
+  ];
+}
+
+/** One key-value for all heads, so it is whole on every tensor-parallel rank; queries and outputs are cut by heads. */
+function sharedKvMqaTensors(a: SharedKvMqa, hidden: number): TensorSize[] {
+  const width = a.headCount * a.headDim;
+  const { compression } = a;
+  const indexer = compression?.indexer ?? null;
+  return [
+    matrix('q_down', hidden * a.qLoraRank, 'replicated'),
+    vector('q_norm', a.qLoraRank, 'replicated'),
+    matrix('q_up', a.qLoraRank * width),
+    matrix('kv', hidden * a.headDim, 'replicated'),
+    vector('kv_norm', a.headDim, 'replicated'),
+    vector('sinks', a.headCount),
+    matrix('out_down', width * a.outputLoraRank),
+    matrix('out_up', a.outputGroupCount * a.outputLoraRank * hidden),
+    ...(compression === null ? [] : compressorTensors('compressor', compression, a.headDim, hidden)),
+    ...(compression === null || indexer === null
+      ? []
+      : [
+          matrix('indexer_q', a.qLoraRank * indexer.headCount * indexer.headDim, 'replicated'),
+          ...compressorTensors('indexer', compression, indexer.headDim, hidden),
+          vector('indexer_weights', hidden * indexer.headCount, 'replicated'),
+        ]),
+  ];
+}
+
 function kdaTensors(a: Kda, hidden: number): TensorSize[] {
   const width = a.headCount * a.headDim;
   const outputGate = a.fullRankOutputGate
@@ -128,6 +178,8 @@ export function attentionTensors(attention: AttentionShape, hidden: number): rea
       return mlaTensors(attention, hidden);
     case 'gqa':
       return gqaTensors(attention, hidden);
+    case 'shared-kv-mqa':
+      return sharedKvMqaTensors(attention, hidden);
     case 'kda':
       return kdaTensors(attention, hidden);
     case 'gated-delta-net':

@@ -19,8 +19,12 @@ function replicated(name: string, tensorClass: TensorSize['tensorClass'], elemen
 function layerTensors(shape: ModelShape, layer: LayerShape): TensorSize[] {
   const hidden = shape.hiddenSize;
   const list: TensorSize[] = [];
-  const residual = (name: string): TensorSize[] =>
-    shape.attnResBlockLayers === null ? [] : [replicated(name, 'residual-query', 2 * hidden)];
+  const residual = (name: string): TensorSize[] => [
+    ...(shape.attnResBlockLayers === null ? [] : [replicated(name, 'residual-query', 2 * hidden)]),
+    ...(shape.residualStreams === 1
+      ? []
+      : [replicated(`${name}_streams`, 'residual-query', streamElements(shape))]),
+  ];
   if (layer.attention !== null) {
     list.push(replicated('attention_norm', 'norm', hidden), ...residual('attention_residual'));
     list.push(...attentionTensors(layer.attention, hidden));
@@ -31,6 +35,15 @@ function layerTensors(shape: ModelShape, layer: LayerShape): TensorSize[] {
     list.push(...(ffn.kind === 'moe' ? moeTensors(ffn, hidden) : denseTensors(ffn, hidden, shape.moe.gated)));
   }
   return list;
+}
+
+/**
+ * A hyper-connection of n streams: weights that read a block's input from the streams [n], write its output to them
+ * [n] and mix them [n x n], each a product with all streams, with a bias, and a scale for each of the three.
+ */
+function streamElements({ residualStreams: n, hiddenSize }: ModelShape): number {
+  const weights = (2 + n) * n;
+  return weights * n * hiddenSize + weights + 3;
 }
 
 /** Patch embedding, learned positions, encoder layers without biases, and the projector with its norm. */
@@ -120,6 +133,11 @@ export function parameterList(shape: ModelShape): readonly ParameterTensor[] {
   });
   if (shape.attnResBlockLayers !== null) {
     add(replicated('output_residual', 'residual-query', 2 * shape.hiddenSize), 'language', null);
+  }
+  if (shape.residualStreams > 1) {
+    const n = shape.residualStreams;
+    const elements = n * n * shape.hiddenSize + n + 1;
+    add(replicated('output_streams', 'residual-query', elements), 'language', null);
   }
   add(replicated('output_norm', 'norm', shape.hiddenSize), 'language', null);
   add(vocabulary('head', 'head'), 'language', null);

@@ -5,6 +5,8 @@
  */
 import type { AttentionShape, ModelShape } from '@epsim/spec';
 
+type SharedKvMqa = Extract<AttentionShape, { kind: 'shared-kv-mqa' }>;
+
 export type StateFormat = 'fp32' | 'bf16' | 'fp8';
 
 const BYTES_PER_ELEMENT: Readonly<Record<StateFormat, number>> = { fp32: 4, bf16: 2, fp8: 1 };
@@ -24,14 +26,17 @@ export interface StateOptions {
 export interface StateBytes {
   /** Grows with tokens: keys and values, or latents, and indexer keys. */
   readonly cache: number;
-  /** Fixed per sequence: recurrent states. */
+  /** Fixed per sequence: recurrent states, and blocks that are not full. */
   readonly recurrent: number;
   /** Fixed per sequence: the last inputs of short convolutions. */
   readonly conv: number;
   readonly total: number;
 }
 
-/** Elements that one token adds to the cache of one layer. K3's latent attention: 576. */
+/**
+ * Elements that one token adds to the cache of one layer in the long run, windows apart. K3's latent attention: 576;
+ * DeepSeek-V4's entries for blocks of 4 tokens and their indexer: 160.
+ */
 export function cacheElementsPerToken(attention: AttentionShape | null): number {
   if (attention === null) return 0;
   switch (attention.kind) {
@@ -39,15 +44,35 @@ export function cacheElementsPerToken(attention: AttentionShape | null): number 
       return attention.kvLoraRank + attention.ropeHeadDim + (attention.indexer?.headDim ?? 0);
     case 'gqa':
       return 2 * attention.kvHeadCount * attention.headDim;
+    case 'shared-kv-mqa':
+      return blockElements(attention) / (attention.compression?.ratio ?? 1);
     default:
       return 0;
   }
 }
 
-/** Elements of one layer's fixed state: the recurrent matrix and the convolution's tail. */
+/** Elements that a full block leaves in the cache: its entry and the indexer's key. */
+function blockElements({ compression, headDim }: SharedKvMqa): number {
+  return compression === null ? 0 : headDim + (compression.indexer?.headDim ?? 0);
+}
+
+/**
+ * Values and gates of the tokens of a block that is not full yet, and of the block before it where blocks overlap.
+ * They are summed up in 32 bits.
+ */
+function openBlockElements({ compression, headDim }: SharedKvMqa): number {
+  if (compression === null) return 0;
+  const halves = compression.overlapping ? 2 : 1;
+  const tokens = halves * compression.ratio;
+  return 2 * tokens * halves * (headDim + (compression.indexer?.headDim ?? 0));
+}
+
+/** Elements of one layer's fixed state: the recurrent matrix or the open block, and the convolution's tail. */
 export function fixedStateElements(attention: AttentionShape | null): { recurrent: number; conv: number } {
   if (attention === null) return { recurrent: 0, conv: 0 };
   switch (attention.kind) {
+    case 'shared-kv-mqa':
+      return { recurrent: openBlockElements(attention), conv: 0 };
     case 'kda': {
       const width = attention.headCount * attention.headDim;
       return { recurrent: width * attention.headDim, conv: 3 * width * (attention.convSize - 1) };
@@ -77,6 +102,7 @@ export function stateShareOfRank(attention: AttentionShape, ways: number): numbe
   const cut = (heads: number): number => Math.ceil(heads / ways) / heads;
   switch (attention.kind) {
     case 'mla':
+    case 'shared-kv-mqa':
       return 1;
     case 'gqa':
       return cut(attention.kvHeadCount);
@@ -88,10 +114,18 @@ export function stateShareOfRank(attention: AttentionShape, ways: number): numbe
   }
 }
 
-/** Tokens that a layer still holds after `tokens`. */
-function tokensHeld(attention: AttentionShape, tokens: number, windows: 'kept' | 'unified'): number {
+/**
+ * Elements of the cache of one layer after `tokens`. Blocks stand beside their window in a cache of their own, so
+ * that window is never held longer, whatever an engine does with layers that have nothing but a window.
+ */
+function cacheElements(attention: AttentionShape, tokens: number, windows: 'kept' | 'unified'): number {
+  if (attention.kind === 'shared-kv-mqa') {
+    const blocks = Math.floor(tokens / (attention.compression?.ratio ?? 1));
+    return Math.min(tokens, attention.windowTokens) * attention.headDim + blocks * blockElements(attention);
+  }
   const window = attention.kind === 'gqa' ? attention.windowTokens : null;
-  return window === null || windows === 'unified' ? tokens : Math.min(tokens, window);
+  const held = window === null || windows === 'unified' ? tokens : Math.min(tokens, window);
+  return cacheElementsPerToken(attention) * held;
 }
 
 /**
@@ -116,8 +150,7 @@ export function stateBytes(
     if (attention === null) continue;
     const share = stateShareOfRank(attention, tensorWays);
     const fixed = fixedStateElements(attention);
-    const held = tokensHeld(attention, tokens, windows);
-    cache += cacheElementsPerToken(attention) * held * share * BYTES_PER_ELEMENT[format];
+    cache += cacheElements(attention, tokens, windows) * share * BYTES_PER_ELEMENT[format];
     recurrent += fixed.recurrent * share * RECURRENT_BYTES;
     conv += fixed.conv * share * CONV_BYTES;
   }

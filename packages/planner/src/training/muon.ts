@@ -68,6 +68,18 @@ function mixerBlocks(a: AttentionShape, hidden: number): readonly Blocks[] {
         perHeadBlocks(2 * a.kvHeadCount, a.headDim, hidden),
         matrices(1, hidden, a.headCount * a.headDim),
       ];
+    case 'shared-kv-mqa': {
+      const { headCount, headDim, compression, outputGroupCount, outputLoraRank } = a;
+      const pooled = compression === null ? 0 : (compression.overlapping ? 2 : 1) * headDim;
+      return [
+        matrices(1, a.qLoraRank, hidden),
+        perHeadBlocks(headCount, headDim, a.qLoraRank),
+        matrices(1, headDim, hidden),
+        matrices(outputGroupCount, outputLoraRank, (headCount * headDim) / outputGroupCount),
+        matrices(1, hidden, outputGroupCount * outputLoraRank),
+        ...(pooled === 0 ? [] : [matrices(2, pooled, hidden)]),
+      ];
+    }
     case 'kda': {
       const { headCount, headDim, gateRank } = a;
       const each = () => perHeadBlocks(headCount, headDim, hidden);

@@ -11,6 +11,7 @@ export interface FamilyParts {
   readonly moe: MoeShape;
   readonly mtpLayerCount?: number;
   readonly attnResBlockLayers?: number | null;
+  readonly residualStreams?: number;
 }
 
 /** How one architecture says its sizes. What its configuration leaves to its code, the family knows. */

@@ -41,7 +41,11 @@ export interface StorageQuestion {
 /** Storage of the routed experts and of the rest. Where the rest is mixed, BF16 is counted and that is said. */
 export function readStorage(keys: ConfigKeys, asked: StorageQuestion): Storage {
   const { config, sidecar } = asked;
-  if (!config && !sidecar) return unstated(keys, asked.name);
+  const experts = expertType(keys);
+  if (!config && !sidecar) {
+    const storage = unstated(keys, asked.name);
+    return { ...storage, routedExperts: experts ?? storage.routedExperts };
+  }
   const scheme = config ? schemeOf(keys, config) : modelOpt(keys, sidecar ?? {});
   if (!scheme) return { routedExperts: precisions.bf16, rest: precisions.bf16 };
   const kinds = Object.entries(OTHER_MODULES).filter(
@@ -57,10 +61,25 @@ export function readStorage(keys: ConfigKeys, asked: StorageQuestion): Storage {
       `${stored.join(' and ')} are quantised and ${plain.join(' and ')} are not: all counted as BF16`,
     );
   }
+  const routed = firstOf(scheme, EXPERT_MODULES);
+  if (routed === null && experts === null && stored.length === 0) {
+    keys.assumptions.push(
+      'the quantisation covers no module whose name is known here: BF16 assumed; set model.precision to say otherwise',
+    );
+  }
   return {
-    routedExperts: firstOf(scheme, EXPERT_MODULES) ?? precisions.bf16,
+    routedExperts: (config ? experts : null) ?? routed ?? precisions.bf16,
     rest: plain.length > 0 || rest === null ? precisions.bf16 : rest,
   };
+}
+
+/** The format of routed experts where it is stated apart from the scheme (DeepSeek-V4: FP4 beside FP8). */
+function expertType(keys: ConfigKeys): Precision | null {
+  const known: Readonly<Record<string, Precision>> = { fp4: precisions.mxfp4, fp8: precisions.fp8 };
+  const stated = keys.textOr(null, 'expert_dtype');
+  if (stated === null || Object.hasOwn(known, stated)) return stated === null ? null : known[stated];
+  keys.refuse('expert_dtype', 'unknown', 'format', stated, `known: ${Object.keys(known).join(', ')}`);
+  return null;
 }
 
 function firstOf(scheme: Scheme, names: readonly string[]): Precision | null {

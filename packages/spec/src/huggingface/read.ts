@@ -57,12 +57,12 @@ export function modelFromHuggingFace(config: PlainObject, source: ConfigSource):
   const vision = readVision(root);
   sayUnread(keys, isNested ? root : null);
   if (keys.problems.length > 0) return { ok: false, problems: keys.problems };
-  const { layers, moe, attnResBlockLayers = null, mtpLayerCount = 0 } = parts;
+  const { layers, moe, attnResBlockLayers = null, residualStreams = 1, mtpLayerCount = 0 } = parts;
   return {
     ok: true,
     model: {
       ...{ name: source.name, source: source.source, ...sizes, ...activation },
-      ...{ layers, moe, attnResBlockLayers, mtpLayerCount, vision, precision },
+      ...{ layers, moe, attnResBlockLayers, residualStreams, mtpLayerCount, vision, precision },
       assumptions: keys.assumptions,
     },
   };

@@ -3,6 +3,7 @@
  */
 import type { Family } from '../parts.js';
 import { deepseek } from './deepseek.js';
+import { deepseekV4 } from './deepseek-v4.js';
 import { glm4 } from './glm4.js';
 import { gptOss } from './gpt-oss.js';
 import { kimiLinear } from './kimi-linear.js';
@@ -15,6 +16,7 @@ import { qwen35 } from './qwen3-5.js';
 
 export const families = {
   deepseek,
+  'deepseek-v4': deepseekV4,
   'kimi-linear': kimiLinear,
   qwen3,
   'qwen3.5': qwen35,

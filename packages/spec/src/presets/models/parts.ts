@@ -6,6 +6,7 @@ import type { AttentionShape, DenseShape, LayerShape, ModelShape, MoeShape } fro
 
 export type Mla = Extract<AttentionShape, { kind: 'mla' }>;
 export type Gqa = Extract<AttentionShape, { kind: 'gqa' }>;
+export type SharedKvMqa = Extract<AttentionShape, { kind: 'shared-kv-mqa' }>;
 export type Kda = Extract<AttentionShape, { kind: 'kda' }>;
 
 /** Latent attention without output gate and indexer unless said. */
@@ -72,6 +73,7 @@ export function model(
     activation: 'swiglu',
     situ: null,
     attnResBlockLayers: null,
+    residualStreams: 1,
     mtpLayerCount: 0,
     vision: null,
     assumptions: [],

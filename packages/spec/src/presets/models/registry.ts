@@ -4,6 +4,7 @@
 import type { ModelShape } from '../../model-shape.js';
 import { deepseekV3 } from './deepseek-v3.js';
 import { deepseekV32 } from './deepseek-v3-2.js';
+import { deepseekV4Flash, deepseekV4Pro } from './deepseek-v4.js';
 import { glm45 } from './glm-4-5.js';
 import { glm5 } from './glm-5.js';
 import { gptOss20b } from './gpt-oss-20b.js';
@@ -31,6 +32,8 @@ export const modelPresets = {
   'kimi-linear-48b-a3b': kimiLinear48b,
   'deepseek-v3': deepseekV3,
   'deepseek-v3.2': deepseekV32,
+  'deepseek-v4-pro': deepseekV4Pro,
+  'deepseek-v4-flash': deepseekV4Flash,
   'qwen3-235b-a22b': qwen3235b,
   'qwen3-30b-a3b': qwen330b,
   'qwen3.5-397b-a17b': qwen35397b,
