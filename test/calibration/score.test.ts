@@ -124,6 +124,37 @@ describe('leaving a group out', () => {
     expect(systems?.predictions).toBe(score?.predictions);
   });
 
+  test('values that a table states twice show how near any model can come', () => {
+    const file = fileNamed('deepep_low_latency.csv');
+    const repeated = file.text
+      .trim()
+      .split('\n')
+      .filter((line) => line.startsWith('h200'))
+      .map((line) => {
+        const cells = line.split(',');
+        return [...cells.slice(0, 6), 1.25 * Number(cells[6]), cells[7]].join(',');
+      });
+    const text = `${file.text.trim()}\n${repeated.join('\n')}\n`;
+    const [once] = scoreTables([file], { leaveOut: 'none' });
+    const [twice] = scoreTables([{ ...file, text }], { leaveOut: 'none' });
+    expect(once?.repeats).toBeNull();
+    expect(twice?.repeats?.cases).toBe(2 * repeated.length);
+    expect(twice?.repeats?.medianSpread).toBeCloseTo(0.125, 6);
+  });
+
+  test('a system measured inside one node states nothing of the network, and borrows it where it crosses', () => {
+    for (const phase of ['dispatch', 'combine'] as const) {
+      const stated = linkProfiles[`h200/low-latency-${phase}`]?.parameters ?? {};
+      expect(Object.keys(stated)).toEqual(['startNs', 'perMessageNs', 'upFraction', 'rowNs']);
+      const costs = linkCosts('H200 SXM', 'low-latency', phase, { ep: 32 });
+      expect(costs?.link.startNs).toBe(stated.startNs);
+      expect(costs?.link.outFraction).toBe(linkProfiles[`h100/low-latency-${phase}`]?.parameters.outFraction);
+      expect(costs?.relErrorBar).toBe(
+        2 * (linkProfiles[`h200/low-latency-${phase}`]?.leaveOutError as number),
+      );
+    }
+  });
+
   test('it says which group was left out of which profile', () => {
     const [score] = scoreTables([fileNamed('deepep_low_latency.csv')]);
     const of = (profile: string) => score?.profiles.find((one) => one.profile === profile)?.groupedBy;

@@ -4,7 +4,7 @@
  */
 import type { CsvTable } from './csv.js';
 import { type Experiment, rangeOf, recordOf, type TableReading, type TimeModel } from './experiment.js';
-import { type FitOptions, fitParameters } from './fit.js';
+import { type FitOptions, fitParameters, toldParameters } from './fit.js';
 import { measurementsIn } from './measurements.js';
 import { relativeValues } from './profiles/shipped.js';
 import { median, summarise } from './statistics.js';
@@ -14,6 +14,7 @@ export interface FittedProfile {
   readonly profile: string;
   readonly model: string;
   readonly summary: string;
+  /** Those that the rows tell; the others stay with whoever uses the profile. */
   readonly parameters: Readonly<Record<string, number>>;
   /** Measured values that were fitted. */
   readonly rows: number;
@@ -57,9 +58,10 @@ export function errorsOf(experiments: readonly Experiment[], values: readonly nu
   return experiments.map((experiment) => experiment.predict(values) / experiment.measured - 1);
 }
 
-/** A fit starts at the nearest other system's values: what the rows do not tell stays as it is there. */
-function startFor(profile: string, model: TimeModel): readonly number[] {
-  return relativeValues(profile, model)?.values ?? model.parameters.map((parameter) => parameter.start);
+/** What is known of the nearest other systems, for a fit to start from; nothing where no other has the kernel. */
+function relatedStart(profile: string, model: TimeModel): FitOptions {
+  const related = relativeValues(profile, model);
+  return related === null ? {} : { start: related.values };
 }
 
 /** Refits for one kind of groups at the most: several whole groups are left out together where there are more. */
@@ -84,14 +86,14 @@ export function leaveGroupOut(
   const groups = [...new Set(experiments.map((experiment) => experiment.groups[kind]))];
   if (groups.length < 2) return null;
   const { model, profile } = experiments[0] as Experiment;
-  const start = startFor(profile, model);
+  const related = relatedStart(profile, model);
   const folds = Math.min(FOLDS, groups.length);
   const errors: number[] = [];
   for (let fold = 0; fold < folds; fold++) {
     const out = new Set(groups.filter((_, index) => index % folds === fold));
     const rest = experiments.filter((experiment) => !out.has(experiment.groups[kind]));
     const left = experiments.filter((experiment) => out.has(experiment.groups[kind]));
-    errors.push(...errorsOf(left, fitParameters(model, rest, { ...options, start })));
+    errors.push(...errorsOf(left, fitParameters(model, rest, { ...options, ...related })));
   }
   const [by = ''] = (groups[0] ?? '').split(' ');
   return { by, errors };
@@ -107,18 +109,24 @@ function leaveDegreeOut(experiments: readonly Experiment[], options: FitOptions)
 const FIT_ROWS = 600;
 
 /** Options of the many refits behind a leave-out error. */
-export const REFIT: FitOptions = { rounds: 2, iterations: 10, maxRows: 150 };
+export const REFIT: FitOptions = { rounds: 4, iterations: 10, maxRows: 150 };
 
 function fitProfile(profile: string, experiments: readonly Experiment[], source: string): FittedProfile {
   const model: TimeModel = (experiments[0] as Experiment).model;
-  const values = fitParameters(model, experiments, { start: startFor(profile, model), maxRows: FIT_ROWS });
+  const values = fitParameters(model, experiments, {
+    ...relatedStart(profile, model),
+    maxRows: FIT_ROWS,
+  });
   const { rows, medianError, p90Error } = summarise(errorsOf(experiments, values));
   const leftOut = leaveDegreeOut(experiments, REFIT);
+  const told = toldParameters(experiments, values).map((index) => model.parameters[index]?.name);
   return {
     profile,
     model: model.name,
     summary: model.summary,
-    parameters: recordOf(model, values),
+    parameters: Object.fromEntries(
+      Object.entries(recordOf(model, values)).filter(([name]) => told.includes(name)),
+    ),
     rows,
     range: rangeOf(experiments),
     medianError,

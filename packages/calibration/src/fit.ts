@@ -1,7 +1,8 @@
 /**
  * Fits a model's parameters to experiments: Levenberg-Marquardt on the logarithm of predicted / measured.
  * The one idea: relative errors count, and a row that no parameter explains must not pull the rest, so the fit
- * is repeated with weights 1 / |error|, which tends to the least sum of absolute errors.
+ * is repeated with weights 1 / |error|, which tends to the least sum of absolute errors. Each parameter also
+ * counts as one observation of its start value: what the rows do not tell stays where it was.
  */
 import { levenbergMarquardt } from 'ml-levenberg-marquardt';
 import type { Experiment, Parameter, TimeModel } from './experiment.js';
@@ -13,6 +14,11 @@ const GRADIENT_STEP = 1e-4;
 const EDGE = 0.01;
 /** Codes beyond this no longer move a parameter. */
 const LARGEST_CODE = 5;
+/** Expected error of a row. */
+const ROW_ERROR = 0.05;
+/** Expected departure of a parameter from its start: as kernels on two systems differ, and from the model's guess. */
+const SYSTEM_SPREAD = 0.3;
+const GUESS_SPREAD = 1;
 
 export interface FitOptions {
   /** Times that the weighted fit is repeated. */
@@ -20,7 +26,7 @@ export interface FitOptions {
   readonly iterations?: number;
   /** More experiments than this are thinned evenly before fitting; all when absent. */
   readonly maxRows?: number;
-  /** Where the fit starts, in the model's order; the model's own start values when absent. */
+  /** Values on a related system, in the model's order: the fit starts there. At the model's own guess when absent. */
   readonly start?: readonly number[];
 }
 
@@ -43,20 +49,83 @@ function decode(parameter: Parameter, code: number): number {
   return min > 0 ? min * (max / min) ** part : min + (max - min) * part;
 }
 
+/** How far a value is from the start, as a fraction of it; of a hundredth of the range where the start is about 0. */
+function departure(parameter: Parameter, value: number, start: number): number {
+  return (value - start) / Math.max(start, (parameter.max - parameter.min) / 100);
+}
+
 /** Every n-th element, so that at most `limit` are left. */
 function thin<T>(items: readonly T[], limit: number): readonly T[] {
   const stride = Math.ceil(items.length / limit);
   return stride <= 1 ? items : items.filter((_, index) => index % stride === 0);
 }
 
+/** A fit as least squares: errors of the rows, then departures of the parameters over what is expected of them. */
+interface Problem {
+  readonly codes: number[];
+  decode(codes: readonly number[]): number[];
+  residuals(codes: readonly number[]): number[];
+}
+
+function problemOf(model: TimeModel, rows: readonly Experiment[], related?: readonly number[]): Problem {
+  const { parameters } = model;
+  const start = related ?? parameters.map((parameter) => parameter.start);
+  const spread = related === undefined ? GUESS_SPREAD : SYSTEM_SPREAD;
+  const logs = rows.map((row) => Math.log(row.measured));
+  const decodeAll = (codes: readonly number[]): number[] =>
+    parameters.map((parameter, i) => decode(parameter, codes[i] as number));
+  return {
+    codes: parameters.map((parameter, i) => encode(parameter, start[i] as number)),
+    decode: decodeAll,
+    residuals(codes) {
+      const values = decodeAll(codes);
+      return [
+        ...rows.map((row, i) => Math.log(row.predict(values)) - (logs[i] as number)),
+        ...parameters.map(
+          (parameter, i) => departure(parameter, values[i] as number, start[i] as number) / spread,
+        ),
+      ];
+    },
+  };
+}
+
 /**
- * Indices of the parameters that so many rows can tell: all of them, or the achieved fractions alone, which
- * differ most between machines, when there are fewer rows than two per parameter.
+ * What each residual is divided by: a row's so that the sum of squares becomes the sum of sizes of the last errors.
  */
-function freeParameters(model: TimeModel, rowCount: number): number[] {
-  const all = model.parameters.map((_, index) => index);
-  if (rowCount >= 2 * all.length) return all;
-  return all.filter((index) => model.parameters[index]?.name.endsWith('Fraction'));
+function scalesOf(residuals: readonly number[], rowCount: number): number[] {
+  return residuals.map((residual, index) =>
+    index < rowCount ? Math.sqrt(ROW_ERROR * Math.max(WEIGHT_FLOOR, Math.abs(residual))) : 1,
+  );
+}
+
+/** What a round is judged by: sizes of the rows' errors, squares of the departures. */
+function costOf(residuals: readonly number[], rowCount: number): number {
+  return residuals.reduce(
+    (sum, residual, index) => sum + (index < rowCount ? Math.abs(residual) / ROW_ERROR : residual ** 2),
+    0,
+  );
+}
+
+/** One least-squares fit from `codes`. Residuals are scaled here: the optimiser's own weights contradict themselves. */
+function leastSquares(
+  problem: Problem,
+  codes: readonly number[],
+  scales: readonly number[],
+  maxIterations: number,
+): number[] {
+  const scaled = (trial: readonly number[]) => {
+    const residuals = problem.residuals(trial);
+    return (index: number): number => (residuals[index] as number) / (scales[index] as number);
+  };
+  const data = { x: scales.map((_, index) => index), y: scales.map(() => 0) };
+  return levenbergMarquardt(data, scaled, {
+    initialValues: [...codes],
+    minValues: codes.map(() => -LARGEST_CODE),
+    maxValues: codes.map(() => LARGEST_CODE),
+    maxIterations,
+    gradientDifference: GRADIENT_STEP,
+    damping: 1,
+  }).parameterValues;
 }
 
 /**
@@ -69,42 +138,30 @@ export function fitParameters(
   options: FitOptions = {},
 ): number[] {
   const { rounds = 4, iterations = 40, maxRows = Number.POSITIVE_INFINITY } = options;
-  const start = options.start ?? model.parameters.map((parameter) => parameter.start);
   const rows = thin(experiments, maxRows);
-  const free = freeParameters(model, rows.length);
-  const parameters = free.map((index) => model.parameters[index] as Parameter);
-  if (rows.length < 2) return [...start];
-  const x = rows.map((_, index) => index);
-  const y = rows.map((row) => Math.log(row.measured));
-  const decodeAll = (codes: readonly number[]): number[] => {
-    const values = [...start];
-    codes.forEach((code, i) => {
-      values[free[i] as number] = decode(parameters[i] as Parameter, code);
-    });
-    return values;
-  };
-  const predictLog = (codes: number[]) => {
-    const values = decodeAll(codes);
-    return (index: number): number => Math.log((rows[index] as Experiment).predict(values));
-  };
-  let codes = parameters.map((parameter, i) => encode(parameter, start[free[i] as number] as number));
-  let best = { codes, error: Number.POSITIVE_INFINITY };
-  let weights = x.map(() => 1);
+  if (rows.length < 2) return [...(options.start ?? model.parameters.map((parameter) => parameter.start))];
+  const problem = problemOf(model, rows, options.start);
+  let { codes } = problem;
+  let best = { codes, cost: Number.POSITIVE_INFINITY };
+  let scales = scalesOf([...rows.map(() => ROW_ERROR), ...codes.map(() => 0)], rows.length);
   for (let round = 0; round < rounds; round++) {
-    codes = levenbergMarquardt({ x, y }, predictLog, {
-      initialValues: codes,
-      minValues: parameters.map(() => -LARGEST_CODE),
-      maxValues: parameters.map(() => LARGEST_CODE),
-      weights,
-      maxIterations: iterations,
-      gradientDifference: GRADIENT_STEP,
-      damping: 0.01,
-    }).parameterValues;
-    const predict = predictLog(codes);
-    const errors = x.map((index) => Math.abs(predict(index) - (y[index] as number)));
-    const error = errors.reduce((sum, size) => sum + size, 0);
-    if (error < best.error) best = { codes, error };
-    weights = errors.map((size) => Math.sqrt(Math.max(WEIGHT_FLOOR, size)));
+    codes = leastSquares(problem, codes, scales, iterations);
+    const residuals = problem.residuals(codes);
+    const cost = costOf(residuals, rows.length);
+    if (cost < best.cost) best = { codes, cost };
+    scales = scalesOf(residuals, rows.length);
   }
-  return decodeAll(best.codes);
+  return problem.decode(best.codes);
+}
+
+/** Indices of the parameters that move the prediction of at least one experiment; all experiments share a model. */
+export function toldParameters(experiments: readonly Experiment[], values: readonly number[]): number[] {
+  const moves = (index: number): boolean => {
+    const { min, max } = (experiments[0] as Experiment).model.parameters[index] as Parameter;
+    const value = values[index] as number;
+    const other = value > (min + max) / 2 ? (value + min) / 2 : (value + max) / 2;
+    const changed = values.with(index, other);
+    return experiments.some((one) => one.predict(changed) !== one.predict(values));
+  };
+  return values.map((_, index) => index).filter(moves);
 }

@@ -1,7 +1,7 @@
 export { type Calibration, calibrate, type FittedProfile } from './calibrate.js';
 export { type CsvRow, type CsvTable, parseCsv } from './csv.js';
 export type { Experiment, Parameter, SkippedValues, TableReading, TimeModel } from './experiment.js';
-export { type FitOptions, fitParameters } from './fit.js';
+export { type FitOptions, fitParameters, toldParameters } from './fit.js';
 export { foreignReaders } from './foreign/registry.js';
 export { type BenchmarkShape, balancedLoads, loadsOf, powerLawLoads } from './loads.js';
 export { type MeasurementFile, type Measurements, measurementsIn } from './measurements.js';
@@ -22,6 +22,7 @@ export { type ShippedValues, shippedValues } from './profiles/shipped.js';
 export {
   type LeaveOutScore,
   type ProfileScore,
+  type RepeatScore,
   type ScoredRow,
   type ScoreOptions,
   scoreTables,

@@ -44,6 +44,14 @@ export interface LeaveOutScore {
   readonly medianError: number;
 }
 
+/** Values that a table states more than once for the same case: no model can be nearer than they are to each other. */
+export interface RepeatScore {
+  /** Cases with more than one measured value. */
+  readonly cases: number;
+  /** Median over these cases of largest / smallest - 1. */
+  readonly medianSpread: number;
+}
+
 export interface TableScore {
   readonly file: string;
   /** Lines of the table with at least one prediction, and lines with none. */
@@ -60,6 +68,8 @@ export interface TableScore {
   readonly leaveGroupOutMedianError: number | null;
   /** One line per kind of groups that was left out; the degree and other systems, or all kinds if asked for. */
   readonly leaveOut: readonly LeaveOutScore[];
+  /** Null where the table states no case twice. */
+  readonly repeats: RepeatScore | null;
   readonly worstRows: readonly ScoredRow[];
   readonly profiles: readonly ProfileScore[];
   /** Every scored row, for a picture of predicted against measured. */
@@ -149,6 +159,19 @@ function joinLeftOut(results: readonly ProfileResult[]): LeaveOutScore[] {
   }));
 }
 
+/** How far apart the values of one case are; null when every case was measured once. */
+function repeatsOf(points: readonly ScoredRow[]): RepeatScore | null {
+  const cases = new Map<string, number[]>();
+  for (const { profile, label, measured } of points) {
+    const key = `${profile} ${label}`;
+    cases.set(key, [...(cases.get(key) ?? []), measured]);
+  }
+  const spreads = [...cases.values()]
+    .filter((values) => values.length > 1)
+    .map((values) => Math.max(...values) / Math.min(...values) - 1);
+  return spreads.length === 0 ? null : { cases: spreads.length, medianSpread: median(spreads) };
+}
+
 function scoreTable(file: MeasurementFile, options: ScoreOptions): TableScore {
   const { reading, table } = measurementsIn(file);
   const skipped: SkippedValues[] = [...(reading?.skipped ?? [])];
@@ -176,6 +199,7 @@ function scoreTable(file: MeasurementFile, options: ScoreOptions): TableScore {
     skipped,
     leaveGroupOutMedianError: degree.length > 0 ? medianSize(degree) : null,
     leaveOut: joinLeftOut(results),
+    repeats: repeatsOf(points),
     worstRows: worst.slice(0, options.worstRows ?? 5),
     profiles: results.map((result) => result.score),
     points,

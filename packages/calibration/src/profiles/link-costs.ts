@@ -3,11 +3,11 @@
  * The one idea: achieved fractions replace those of the links, and the fixed part is told apart from the bytes,
  * so that whoever times uneven pairs adds it once.
  */
-import { deviceGeneration } from '@epsim/model';
 import { type LinkParameters, NEUTRAL_LINK } from '../models/link-model.js';
 import { systemFigures } from '../systems.js';
 import type { LinkProfile } from './link-profile.js';
 import { linkProfiles } from './link-profile-data.js';
+import { firstStated, relativesOf } from './shipped.js';
 
 export type ExchangeKernel = 'low-latency' | 'normal' | 'one-sided';
 
@@ -41,19 +41,18 @@ export function linkCosts(
   at: ExchangeCase = {},
 ): LinkCosts | null {
   const system = systemFigures(deviceName)?.system ?? deviceName.toLowerCase();
-  const suffix = `/${kernel}-${phase}`;
-  const names = Object.keys(linkProfiles).filter((name) => name.endsWith(suffix));
-  const own = names.find((name) => name === `${system}${suffix}`);
-  const relative = names.find((name) => deviceGeneration(name) === deviceGeneration(system)) ?? names[0];
-  const profile = own ?? relative;
+  const wanted = `${system}/${kernel}-${phase}`;
+  const own = wanted in linkProfiles;
+  const names = own ? [wanted, ...relativesOf(wanted)] : relativesOf(wanted);
+  const [profile] = names;
   if (profile === undefined) return null;
-  const { parameters, source, range, leaveOutError } = linkProfiles[profile] as LinkProfile;
-  const widening = (own === undefined ? 2 : 1) * (inside(range, at) ? 1 : 2);
+  const { source, range, leaveOutError } = linkProfiles[profile] as LinkProfile;
+  const widening = (own ? 1 : 2) * (inside(range, at) ? 1 : 2);
   return {
     profile,
-    link: { ...NEUTRAL_LINK, ...parameters },
-    provenance: own === undefined ? 'derived' : 'fitted',
-    source: own === undefined ? `fractions of ${profile}: ${source}` : source,
+    link: { ...NEUTRAL_LINK, ...firstStated(names) },
+    provenance: own ? 'fitted' : 'derived',
+    source: own ? source : `fractions of ${profile}: ${source}`,
     relErrorBar: widening * leaveOutError,
   };
 }

@@ -46,24 +46,39 @@ function allShipped(): ReadonlyMap<string, Readonly<Record<string, number>>> {
 
 const shipped = allShipped();
 
-/**
- * Values for a profile in the order of the model's parameters; null when no system has the kernel.
- * Relatives are asked in this order: same generation, then any.
- */
-export function shippedValues(profile: string, model: TimeModel): ShippedValues | null {
-  const own = shipped.get(profile);
-  if (own !== undefined) return { values: valuesFor(model, own), borrowedFrom: null };
-  return relativeValues(profile, model);
+/** Profiles of other systems with the same kernel, the nearest first: same generation, same architecture, any. */
+export function relativesOf(profile: string): string[] {
+  const [system = '', kernel = ''] = profile.split('/');
+  const generation = deviceGeneration(system);
+  const distance = (key: string): number => {
+    const other = deviceGeneration(key);
+    if (other === generation) return 0;
+    return other.at(-1) === generation.at(-1) ? 1 : 2;
+  };
+  return [...shipped.keys()]
+    .filter((key) => key.endsWith(`/${kernel}`) && key !== profile)
+    .sort((a, b) => distance(a) - distance(b));
 }
 
-/** Values of the nearest other system with the same kernel; null when there is none. */
+/** Each number as the first of these profiles states it that does. */
+export function firstStated(names: readonly string[]): Readonly<Record<string, number>> {
+  return Object.assign({}, ...[...names].reverse().map((name) => shipped.get(name) ?? {}));
+}
+
+/**
+ * Values for a profile in the order of the model's parameters; null when no system has the kernel. A number that
+ * the profile does not state, because its rows do not tell it, is that of the nearest relative which states it.
+ */
+export function shippedValues(profile: string, model: TimeModel): ShippedValues | null {
+  if (!shipped.has(profile)) return relativeValues(profile, model);
+  const stated = firstStated([profile, ...relativesOf(profile)]);
+  return { values: valuesFor(model, stated), borrowedFrom: null };
+}
+
+/** Values of the nearest other systems with the same kernel; null when there is none. */
 export function relativeValues(profile: string, model: TimeModel): ShippedValues | null {
-  const [system = '', kernel = ''] = profile.split('/');
-  const relatives = [...shipped.keys()].filter((key) => key.endsWith(`/${kernel}`) && key !== profile);
-  const nearest =
-    relatives.find((key) => deviceGeneration(key) === deviceGeneration(system)) ??
-    relatives.find((key) => deviceGeneration(key).endsWith(deviceGeneration(system).slice(-1))) ??
-    relatives[0];
+  const relatives = relativesOf(profile);
+  const [nearest] = relatives;
   if (nearest === undefined) return null;
-  return { values: valuesFor(model, shipped.get(nearest) ?? {}), borrowedFrom: nearest };
+  return { values: valuesFor(model, firstStated(relatives)), borrowedFrom: nearest };
 }

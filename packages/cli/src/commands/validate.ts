@@ -126,6 +126,11 @@ function lines(score: TableScore): string {
       ({ by, predictions: n, medianError: error }) =>
         `    left out by ${by}: ${percent(error)} (${n} values)`,
     ),
+    ...(score.repeats === null
+      ? []
+      : [
+          `    measured more than once: ${score.repeats.cases} cases, ${percent(score.repeats.medianSpread)} apart`,
+        ]),
     ...score.worstRows.slice(0, 3).map(({ label, error }) => `    worst: ${label}: ${percent(error)}`),
     ...(skippedRows > 0
       ? [
