@@ -1,9 +1,11 @@
-// Writes what documents repeat from code: JSON schemas, and the table of summary fields in docs/measures.md.
+// Writes what documents repeat from code: JSON schemas, the table of summary fields in docs/measures.md and the table of
+// model presets in docs/models.md.
 // `--check` writes nothing and fails when a file is not what it would write.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { catalog } from '@epsim/engine';
+import { countedParameters } from '@epsim/model';
 import { comparisonSchema, recordSchema, summarySchema } from '@epsim/results';
-import { scenarioJsonSchema } from '@epsim/spec';
+import { modelPresets, publishedCounts, scenarioJsonSchema } from '@epsim/spec';
 import { z } from 'zod';
 
 const docs = new URL('../docs/', import.meta.url);
@@ -21,16 +23,41 @@ function rows(schema, path = '') {
 }
 
 const summary = z.toJSONSchema(summarySchema);
-const measuresFile = new URL('measures.md', docs);
-const [before, , after] = readFileSync(measuresFile, 'utf8').split(/<!-- (?:fields|end) -->/);
-const table = ['', '| field | meaning |', '|---|---|', ...rows(summary), ''].join('\n');
+
+/** A document with the lines of a table in the place that its marks keep for it. */
+function withTable(name, mark, lines) {
+  const text = readFileSync(new URL(name, docs), 'utf8');
+  const [before, , after] = text.split(new RegExp(`<!-- (?:${mark}|end) -->`));
+  return `${before}<!-- ${mark} -->\n${lines.join('\n')}\n<!-- end -->${after}`;
+}
+
+/** One row per preset: what its sizes give beside what is published, in the parts that the figure holds. */
+function modelRows() {
+  return Object.entries(modelPresets).map(([name, model]) => {
+    const published = publishedCounts[name];
+    const cells = ['total', 'active'].flatMap((what) => {
+      const { figure, holds } = published?.[what] ?? {
+        figure: 'none',
+        holds: ['layers', 'embedding', 'head'],
+      };
+      const count = (countedParameters(model, holds, what) / 1e9).toFixed(2);
+      return [`${count} B`, figure, holds.join(', ')];
+    });
+    return `| ${[name, ...cells, model.source, published?.source ?? 'none'].join(' | ')} |`;
+  });
+}
 
 const files = {
   'schema/scenario.schema.json': json(scenarioJsonSchema(catalog)),
   'schema/summary.schema.json': json(summary),
   'schema/record.schema.json': json(z.toJSONSchema(recordSchema)),
   'schema/comparison.schema.json': json(z.toJSONSchema(comparisonSchema)),
-  'measures.md': `${before}<!-- fields -->${table}<!-- end -->${after}`,
+  'measures.md': withTable('measures.md', 'fields', ['| field | meaning |', '|---|---|', ...rows(summary)]),
+  'models.md': withTable('models.md', 'models', [
+    '| preset | total | published | holding | active | published | holding | sizes from | counts from |',
+    '|---|---|---|---|---|---|---|---|---|',
+    ...modelRows(),
+  ]),
 };
 
 let stale = 0;

@@ -9,6 +9,8 @@ export type { ClusterPreset } from './presets/clusters/parts.js';
 export * from './presets/clusters/registry.js';
 export type { DevicePreset } from './presets/devices/device-preset.js';
 export * from './presets/devices/registry.js';
+export type { CountedPart, PublishedCount, PublishedCounts } from './presets/models/published-counts.js';
+export { publishedRange } from './presets/models/published-counts.js';
 export * from './presets/models/registry.js';
 export * from './provenance.js';
 export * from './quantity.js';

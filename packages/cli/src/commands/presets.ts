@@ -1,6 +1,13 @@
 /** `epsim presets`: the models, clusters and devices that a scenario can name, with their sources. */
 import { activeParamCount, paramCount } from '@epsim/model';
-import { clusterPresets, devicePresets, formatBandwidth, formatBytes, modelPresets } from '@epsim/spec';
+import {
+  clusterPresets,
+  devicePresets,
+  formatBandwidth,
+  formatBytes,
+  modelPresets,
+  publishedCounts,
+} from '@epsim/spec';
 import { Argument, type Command } from 'commander';
 import { terminal } from '../terminal.js';
 import { type OutputOptions, withOutput } from './common.js';
@@ -33,6 +40,7 @@ const list: Readonly<Record<Kind, () => readonly Row[]>> = {
       name,
       paramCount: paramCount(model),
       activeParamCount: activeParamCount(model),
+      published: publishedCounts[name as keyof typeof publishedCounts],
       source: model.source,
     })),
   clusters: () =>

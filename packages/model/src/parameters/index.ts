@@ -4,6 +4,7 @@ export { parameterList } from './parameter-list.js';
 export {
   activeParamCount,
   checkpointBytes,
+  countedParameters,
   type ParameterTotals,
   paramCount,
   parameterTotals,

@@ -3,6 +3,7 @@
  */
 import { precisions } from '../../precision.js';
 import { dense, mla, model, moe, stack } from './parts.js';
+import { MULTIPLIED, type PublishedCounts, WHOLE } from './published-counts.js';
 
 const experts = moe({
   expertCount: 256,
@@ -36,3 +37,10 @@ export const deepseekV3 = model({
   mtpLayerCount: 1,
   precision: { routedExperts: precisions.fp8, rest: precisions.fp8 },
 });
+
+/** Rounded to 37 B elsewhere. The source says that 36.7 B holds the input embedding too; the sizes give it without. */
+export const deepseekV3Counts: PublishedCounts = {
+  total: { figure: '671 B', holds: WHOLE },
+  active: { figure: '36.7 B', holds: MULTIPLIED },
+  source: 'README_WEIGHTS.md of deepseek-ai/DeepSeek-V3, 2024-12',
+};

@@ -1,15 +1,11 @@
 /**
  * DeepSeek-V4, Pro and Flash: attention over a window of 128 tokens and compressed blocks of older ones, by turns of 4
  * tokens with an indexer and of 128 without; FP4 experts, top-6, in every layer; four residual streams.
- *
- * Published counts (model card, 2026-04): Pro 1.6 T with 49 B active, Flash 284 B with 13 B active, all rounded. Active
- * counts hold the head and not the input embedding; Flash's total is the language model without its prediction layer.
- * Pro's language model has 1.573 T; 1.6 T is its rounding, and also what the whole checkpoint has (1.599 T). The
- * checkpoint as stored, two FP4 weights to a byte and their scales counted, is published as 862 B for Pro.
  */
 import type { ModelShape } from '../../model-shape.js';
 import { precisions } from '../../precision.js';
 import { model, moe, type SharedKvMqa, stack } from './parts.js';
+import { MULTIPLIED, type PublishedCounts, WHOLE } from './published-counts.js';
 
 /** The sizes that differ between the two; the rest is the family's. */
 interface Sizes {
@@ -51,7 +47,7 @@ function deepseekV4(sizes: Sizes): ModelShape {
   return model({
     name: sizes.name,
     source:
-      'config.json of nvidia/DeepSeek-V4-Pro-NVFP4 and -Flash-NVFP4, the sizes of deepseek-ai/DeepSeek-V4, as read in 2026-11; counts: model card, 2026-04',
+      'config.json of nvidia/DeepSeek-V4-Pro-NVFP4 and -Flash-NVFP4, the sizes of deepseek-ai/DeepSeek-V4, as read in 2026-11',
     hiddenSize,
     vocabSize: 129_280,
     contextTokens: 1_048_576,
@@ -98,3 +94,16 @@ export const deepseekV4Flash = deepseekV4({
   layerCount: 43,
   firstRatio: 0,
 });
+
+/** The language model alone has 1.573 T. */
+export const deepseekV4ProCounts: PublishedCounts = {
+  total: { figure: '1.6 T', holds: [...WHOLE, 'prediction'] },
+  active: { figure: '49 B', holds: MULTIPLIED },
+  source: 'model card of deepseek-ai/DeepSeek-V4-Pro, 2026-04',
+};
+
+export const deepseekV4FlashCounts: PublishedCounts = {
+  total: { figure: '284 B', holds: WHOLE },
+  active: { figure: '13 B', holds: MULTIPLIED },
+  source: 'model card of deepseek-ai/DeepSeek-V4-Flash, 2026-04',
+};

@@ -3,6 +3,7 @@
  */
 import { precisions } from '../../precision.js';
 import { dense, gqa, model, moe, stack } from './parts.js';
+import type { PublishedCounts } from './published-counts.js';
 
 const experts = moe({
   expertCount: 160,
@@ -19,7 +20,7 @@ const attention = gqa({ headCount: 96, kvHeadCount: 8, headDim: 128, bias: true,
 export const glm45 = model({
   name: 'glm-4.5',
   source:
-    'model page of GLM-4.5 in NVIDIA-NeMo/Megatron-Bridge and config.json of GLM-4.7, as read in 2026-07',
+    "GLM-4.5 report, arXiv 2508.06471, table 1, and glm4.5-355B-A32B.sh of THUDM/slime, its makers' training code, as read in 2026-11",
   hiddenSize: 5120,
   vocabSize: 151_552,
   contextTokens: 131_072,
@@ -28,3 +29,10 @@ export const glm45 = model({
   mtpLayerCount: 1,
   precision: { routedExperts: precisions.bf16, rest: precisions.bf16 },
 });
+
+/** The report counts the prediction layer, and neither word embeddings nor the output layer. */
+export const glm45Counts: PublishedCounts = {
+  total: { figure: '355 B', holds: ['layers', 'prediction'] },
+  active: { figure: '32 B', holds: ['layers'] },
+  source: 'GLM-4.5 report, arXiv 2508.06471, table 1, 2025-08',
+};

@@ -3,6 +3,7 @@
  */
 import { precisions } from '../../precision.js';
 import { dense, mla, model, moe, stack } from './parts.js';
+import { type PublishedCounts, WHOLE } from './published-counts.js';
 
 const experts = moe({
   expertCount: 256,
@@ -36,3 +37,10 @@ export const glm5 = model({
   mtpLayerCount: 1,
   precision: { routedExperts: precisions.bf16, rest: precisions.bf16 },
 });
+
+/** The report says that its total holds the prediction layer and no tables; the sizes give it the other way round. */
+export const glm5Counts: PublishedCounts = {
+  total: { figure: '744 B', holds: WHOLE },
+  active: { figure: '40 B', holds: ['layers'] },
+  source: 'GLM-5 report, arXiv 2602.15763, 2026-02',
+};

@@ -4,6 +4,7 @@
 import type { ModelShape } from '../../model-shape.js';
 import { precisions } from '../../precision.js';
 import { gqa, model, moe, stack } from './parts.js';
+import { MULTIPLIED, type PublishedCounts, WHOLE } from './published-counts.js';
 
 const windowed = gqa({
   headCount: 64,
@@ -45,3 +46,10 @@ export function gptOss(name: string, layerCount: number, expertCount: number): M
 }
 
 export const gptOss120b = gptOss('gpt-oss-120b', 36, 128);
+
+/** The card counts the unembedding as active and the embedding not. */
+export const gptOss120bCounts: PublishedCounts = {
+  total: { figure: '116.83 B', holds: WHOLE },
+  active: { figure: '5.13 B', holds: MULTIPLIED },
+  source: 'gpt-oss model card, OpenAI, 2025-08',
+};

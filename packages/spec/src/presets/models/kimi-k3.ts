@@ -4,6 +4,7 @@
  */
 import { precisions } from '../../precision.js';
 import { dense, mla, model, moe, stack } from './parts.js';
+import { MULTIPLIED, type PublishedCounts, WHOLE } from './published-counts.js';
 
 const experts = moe({
   expertCount: 896,
@@ -63,3 +64,9 @@ export const kimiK3 = model({
   },
   precision: { routedExperts: precisions.mxfp4, rest: precisions.bf16 },
 });
+
+export const kimiK3Counts: PublishedCounts = {
+  total: { figure: '2.78 T', holds: WHOLE },
+  active: { figure: '104.2 B', holds: MULTIPLIED },
+  source: 'Kimi K3 report, arXiv 2607.24653, 2026-07',
+};

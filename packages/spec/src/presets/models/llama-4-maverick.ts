@@ -3,6 +3,7 @@
  */
 import { precisions } from '../../precision.js';
 import { dense, gqa, model, moe, stack } from './parts.js';
+import { type PublishedCounts, WHOLE } from './published-counts.js';
 
 const experts = moe({
   expertCount: 128,
@@ -37,3 +38,9 @@ export const llama4Maverick = model({
     'the vision part is of a layout that is not known and left out',
   ],
 });
+
+export const llama4MaverickCounts: PublishedCounts = {
+  total: { figure: '400 B', holds: WHOLE },
+  active: { figure: '17 B', holds: WHOLE },
+  source: 'model card of meta-llama/Llama-4-Maverick-17B-128E-Instruct, 2025-04',
+};

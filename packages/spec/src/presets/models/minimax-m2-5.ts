@@ -3,6 +3,7 @@
  */
 import { precisions } from '../../precision.js';
 import { gqa, model, moe, stack } from './parts.js';
+import { type PublishedCounts, WHOLE } from './published-counts.js';
 
 const experts = moe({ expertCount: 256, topK: 8, expertWidth: 3072, expertInnerSize: 1536 });
 
@@ -19,3 +20,10 @@ export const minimaxM25 = model({
   mtpLayerCount: 3,
   precision: { routedExperts: precisions.fp8, rest: precisions.fp8 },
 });
+
+/** The released sizes give 228.7 B, 0.5 % less; the card says 230 B with 10 B active. */
+export const minimaxM25Counts: PublishedCounts = {
+  total: { figure: '229.9 B', holds: WHOLE },
+  active: { figure: '9.8 B', holds: ['layers'] },
+  source: 'MiniMax-M2 report, arXiv 2605.26494, 2026-05',
+};

@@ -3,6 +3,7 @@
  */
 import { precisions } from '../../precision.js';
 import { dense, gqa, model, moe, stack } from './parts.js';
+import { type PublishedCounts, WHOLE } from './published-counts.js';
 
 const experts = moe({
   expertCount: 128,
@@ -31,3 +32,10 @@ export const minimaxM3 = model({
     'the vision part and extra prediction layers are left out',
   ],
 });
+
+/** "About" in the source, for the whole model: vision and the block indexer of its attention are not in the sizes here. */
+export const minimaxM3Counts: PublishedCounts = {
+  total: { figure: '428 B', holds: WHOLE },
+  active: { figure: '23 B', holds: ['layers'] },
+  source: 'model card of MiniMaxAI/MiniMax-M3 as repeated by unsloth/MiniMax-M3, 2026-06',
+};

@@ -3,6 +3,7 @@
  */
 import { precisions } from '../../precision.js';
 import { gqa, model, moe, stack } from './parts.js';
+import { type PublishedCounts, WHOLE } from './published-counts.js';
 
 const experts = moe({
   expertCount: 8,
@@ -26,3 +27,9 @@ export const mixtral8x7b = model({
   precision: { routedExperts: precisions.bf16, rest: precisions.bf16 },
   assumptions: ["router scores not stated: softmax assumed, as in the architecture's code"],
 });
+
+export const mixtral8x7bCounts: PublishedCounts = {
+  total: { figure: '46.7 B', holds: WHOLE },
+  active: { figure: '12.9 B', holds: WHOLE },
+  source: '"Mixtral of experts", mistral.ai, 2023-12',
+};

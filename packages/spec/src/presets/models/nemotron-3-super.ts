@@ -4,6 +4,7 @@
 import type { LayerShape, MoeShape } from '../../model-shape.js';
 import { precisions } from '../../precision.js';
 import { gqa, model, moe } from './parts.js';
+import { type PublishedCounts, WHOLE } from './published-counts.js';
 
 const experts = moe({
   expertCount: 512,
@@ -59,3 +60,9 @@ export const nemotron3Super = model({
   precision: { routedExperts: precisions.bf16, rest: precisions.bf16 },
   assumptions: ["router scores not stated: sigmoid assumed, as in the architecture's code"],
 });
+
+export const nemotron3SuperCounts: PublishedCounts = {
+  total: { figure: '120.6 B', holds: WHOLE, cut: true },
+  active: { figure: '12.7 B', holds: WHOLE, cut: true },
+  source: 'Nemotron 3 Super report, arXiv 2604.12374, 2026-04',
+};

@@ -3,6 +3,7 @@
  */
 import { precisions } from '../../precision.js';
 import { gqa, model, moe, stack } from './parts.js';
+import { type PublishedCounts, WHOLE } from './published-counts.js';
 
 const experts = moe({
   expertCount: 128,
@@ -26,3 +27,9 @@ export const qwen3235b = model({
   precision: { routedExperts: precisions.bf16, rest: precisions.bf16 },
   assumptions: ["router scores not stated: softmax assumed, as in the architecture's code"],
 });
+
+export const qwen3235bCounts: PublishedCounts = {
+  total: { figure: '235 B', holds: WHOLE },
+  active: { figure: '22 B', holds: WHOLE },
+  source: 'model card of Qwen/Qwen3-235B-A22B, 2025-04',
+};

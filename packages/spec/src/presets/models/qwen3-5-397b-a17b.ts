@@ -3,6 +3,7 @@
  */
 import { precisions } from '../../precision.js';
 import { gqa, model, moe, stack } from './parts.js';
+import { type PublishedCounts, WHOLE } from './published-counts.js';
 
 const experts = moe({
   expertCount: 512,
@@ -40,3 +41,9 @@ export const qwen35397b = model({
     'the vision part is left out',
   ],
 });
+
+export const qwen35397bCounts: PublishedCounts = {
+  total: { figure: '397 B', holds: WHOLE },
+  active: { figure: '17 B', holds: WHOLE },
+  source: 'model card of Qwen/Qwen3.5-397B-A17B, 2026-02',
+};
