@@ -1,5 +1,5 @@
-// Writes what documents repeat from code: JSON schemas, the table of summary fields in docs/measures.md and the table of
-// model presets in docs/models.md.
+// Writes what documents repeat from code and from stored results: JSON schemas, and whatever stands between
+// `<!-- NAME -->` and `<!-- end -->` in a page.
 // `--check` writes nothing and fails when a file is not what it would write.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { catalog } from '@epsim/engine';
@@ -7,6 +7,7 @@ import { countedParameters } from '@epsim/model';
 import { comparisonSchema, recordSchema, summarySchema } from '@epsim/results';
 import { modelPresets, publishedCounts, scenarioJsonSchema } from '@epsim/spec';
 import { z } from 'zod';
+import { k3Blocks } from './k3-blocks.mjs';
 
 const docs = new URL('../docs/', import.meta.url);
 const json = (value) => `${JSON.stringify(value, null, 2)}\n`;
@@ -24,11 +25,17 @@ function rows(schema, path = '') {
 
 const summary = z.toJSONSchema(summarySchema);
 
-/** A document with the lines of a table in the place that its marks keep for it. */
-function withTable(name, mark, lines) {
+/** A page with its blocks as they should be; marks in lines of their own keep their line ends. */
+function page(name, blocks) {
   const text = readFileSync(new URL(name, docs), 'utf8');
-  const [before, , after] = text.split(new RegExp(`<!-- (?:${mark}|end) -->`));
-  return `${before}<!-- ${mark} -->\n${lines.join('\n')}\n<!-- end -->${after}`;
+  const unused = new Set(Object.keys(blocks));
+  const written = text.replaceAll(/<!-- ([\w-]+) -->(\n?).*?<!-- end -->/gs, (_, block, line) => {
+    if (!(block in blocks)) throw new Error(`docs/${name}: nothing makes the block ${block}`);
+    unused.delete(block);
+    return `<!-- ${block} -->${line}${blocks[block]}${line}<!-- end -->`;
+  });
+  if (unused.size > 0) throw new Error(`docs/${name} has no place for ${[...unused].join(', ')}`);
+  return written;
 }
 
 /** One row per preset: what its sizes give beside what is published, in the parts that the figure holds. */
@@ -52,13 +59,19 @@ const files = {
   'schema/summary.schema.json': json(summary),
   'schema/record.schema.json': json(z.toJSONSchema(recordSchema)),
   'schema/comparison.schema.json': json(z.toJSONSchema(comparisonSchema)),
-  'measures.md': withTable('measures.md', 'fields', ['| field | meaning |', '|---|---|', ...rows(summary)]),
-  'models.md': withTable('models.md', 'models', [
-    '| preset | total | published | holding | active | published | holding | sizes from | counts from |',
-    '|---|---|---|---|---|---|---|---|---|',
-    ...modelRows(),
-  ]),
 };
+const pages = {
+  'measures.md': { fields: ['| field | meaning |', '|---|---|', ...rows(summary)].join('\n') },
+  'models.md': {
+    models: [
+      '| preset | total | published | holding | active | published | holding | sizes from | counts from |',
+      '|---|---|---|---|---|---|---|---|---|',
+      ...modelRows(),
+    ].join('\n'),
+  },
+  ...k3Blocks(),
+};
+for (const [name, blocks] of Object.entries(pages)) files[name] = page(name, blocks);
 
 let stale = 0;
 mkdirSync(new URL('schema/', docs), { recursive: true });

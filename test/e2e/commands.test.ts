@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { emptyFolder, epsim, root } from '../support/epsim.js';
@@ -182,7 +182,7 @@ describe('epsim compare', () => {
   });
 
   test.each([
-    ['no variation', [], /--vary: nothing varies/],
+    ['no variation', [], /small\.yaml: nothing varies/],
     ['a path without values', ['--vary', 'routing.policy'], /write PATH=V1,V2/],
     ['the same value twice', ['--vary', 'steps=2,2'], /2 stands there twice/],
     ['seeds that differ between rows', ['--vary', 'seed=1,2'], /all rows share their seeds/],
@@ -191,6 +191,40 @@ describe('epsim compare', () => {
     const outcome = epsim(['compare', small, ...args]);
     expect(outcome.stderr).toMatch(message);
     expect(outcome).toMatchObject({ status: 2, stdout: '' });
+  });
+});
+
+describe('a scenario that says what it varies', () => {
+  const varied = (vary: string) => {
+    const file = write('varied.yaml', `${readFileSync(small, 'utf8')}vary: ${vary}\n`);
+    copyFileSync(join(root, 'test/e2e/small-model.json'), join(file, '../small-model.json'));
+    return file;
+  };
+  const fast = ['--seeds', '1', '--json'];
+  const valuesOf = (stdout: string) => JSON.parse(stdout).rows.map((row: { values: unknown }) => row.values);
+
+  test('is compared as it stands, and --vary asks for something else', () => {
+    const file = varied('{ routing.policy: [top-k, quantile], steps: [1, 2] }');
+    const own = epsim(['compare', file, ...fast]);
+    expect(valuesOf(own.stdout)).toEqual(
+      ['top-k', 'quantile'].flatMap((policy) =>
+        ['1', '2'].map((steps) => ({ 'routing.policy': policy, steps })),
+      ),
+    );
+    expect(valuesOf(epsim(['compare', file, '--vary', 'steps=1', ...fast]).stdout)).toEqual([{ steps: '1' }]);
+    const sweep = epsim(['sweep', file, '--set', 'vary={ steps: [1] }', '--out', emptyFolder(), '--json']);
+    expect(valuesOf(sweep.stdout)).toEqual([{ steps: '1' }]);
+  });
+
+  test('is refused with the line of what is wrong in it, by every command that reads it', () => {
+    const file = varied('{ routing.policy: [top-k, topp] }');
+    for (const command of ['compare', 'sweep', 'check']) {
+      const { status, stderr, stdout } = epsim([command, file]);
+      expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+      expect(stderr).toMatch(
+        /varied\.yaml:\d+: routing\.policy: unknown routing policy: topp; .*known: top-k/,
+      );
+    }
   });
 });
 

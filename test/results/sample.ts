@@ -97,6 +97,7 @@ export function sampleScenario(changes: Partial<Scenario> = {}): Scenario {
     layers: 1,
     time: { network: 'bound', overlap: 'none', exchange: 'auto' },
     plan: null,
+    vary: null,
     carry: { tokensPerRank: 4, expertInnerSize: 64, workers: 2, steps: 1, rows: 'fp32', transport: 'thread' },
     ...changes,
   };

@@ -49,13 +49,16 @@ export function readerBeside(scenarioPath: string, set: readonly string[]): (pat
   };
 }
 
-/** The scenario in `path` with `--set` overrides applied. Throws UserError with every problem at once. */
-export function loadScenario(path: string, set: readonly string[]): Scenario {
+/**
+ * The scenario in `path` with `--set` overrides applied, then those of a point of its own `vary`.
+ * Throws UserError with every problem at once.
+ */
+export function loadScenario(path: string, set: readonly string[], point: readonly string[] = []): Scenario {
   const read = readerBeside(path, set);
   return parseScenario(readText(path), {
     file: path,
     catalog,
-    set,
+    ...{ set, point },
     readFile: (inner) => new TextDecoder().decode(read(inner)),
   });
 }

@@ -2,6 +2,8 @@ export * from './chart-spec.js';
 export { charts } from './charts/index.js';
 export { comparisonHtml } from './comparison/html.js';
 export { comparisonCharts } from './comparison/index.js';
+export { ledgerMarkdown } from './comparison/ledger.js';
+export { comparisonMarkdown } from './comparison/markdown.js';
 export { type ComparisonTable, comparisonTables } from './comparison/table.js';
 export { terminalComparison } from './comparison/terminal.js';
 export { drawCharts } from './draw-charts.js';
@@ -17,7 +19,7 @@ export {
   stepped,
 } from './journey/page/timeline.js';
 export type * from './journey/scale.js';
-export { contextMarkdown, ledgerMarkdown, mechanismsMarkdown, scaleCharts } from './journey/scale.js';
+export { contextMarkdown, mechanismsMarkdown, scaleCharts } from './journey/scale.js';
 export { terminalJourney } from './journey/terminal.js';
 export type * from './journey/trace.js';
 export { trainingCharts } from './journey/training-charts.js';

@@ -17,10 +17,28 @@ const ci95 = z
   .record(z.string(), z.tuple([z.number(), z.number()]).nullable())
   .describe('95 % interval [low, high] of each mean by Student t; null with a single seed');
 
+const ledgerSchema = z.strictObject({
+  title: z.string(),
+  columns: z.array(z.string()).describe('names of what stands side by side'),
+  rows: z.array(
+    z.strictObject({
+      name: z.string(),
+      unit: z.enum(['count', 'bytes']).nullable().describe('null for whole numbers and words'),
+      values: z.array(z.union([z.number(), z.string()])).describe('one per column'),
+    }),
+  ),
+});
+
+/** Figures that no run makes, side by side. */
+export type Ledger = z.infer<typeof ledgerSchema>;
+
 export const comparisonSchema = z.strictObject({
   scenario: z.string(),
   vary: z.array(z.string()).describe('paths that differ between rows'),
   seeds: z.array(z.number()).describe('every row ran once with each'),
+  ledgers: z
+    .array(ledgerSchema)
+    .describe('sizes and memory of the models that are compared; empty where all rows have the same model'),
   rows: z.array(
     z.strictObject({
       values,
@@ -82,6 +100,12 @@ export const comparedFields = [
   'moves.bytes',
   'moves.ns',
   'timed.stepNs',
+  'timed.phases.pre',
+  'timed.phases.dispatch',
+  'timed.phases.shared',
+  'timed.phases.experts',
+  'timed.phases.combine',
+  'timed.phases.post',
   'timed.relErrorBar',
   'timed.tokensPerSecPerRank',
   'timed.stragglerIdleFraction',
@@ -102,7 +126,11 @@ export interface ComparedRuns {
  * Rows in the order given, the first being what the others are compared with.
  * Throws RangeError when rows did not run with the same seeds, which would make pairs of strangers.
  */
-export function compareRuns(vary: readonly string[], rows: readonly ComparedRuns[]): Comparison {
+export function compareRuns(
+  vary: readonly string[],
+  rows: readonly ComparedRuns[],
+  ledgers: readonly Ledger[] = [],
+): Comparison {
   if (rows.length === 0 || rows[0].summaries.length === 0)
     throw new RangeError('a comparison needs a row with a run');
   const seeds = rows[0].summaries.map((summary) => summary.seed);
@@ -119,6 +147,7 @@ export function compareRuns(vary: readonly string[], rows: readonly ComparedRuns
     scenario: rows[0].summaries[0].scenario,
     vary: [...vary],
     seeds,
+    ledgers: [...ledgers],
     rows: rows.map((row, i) => ({ values: row.values, ...averaged(samples[i]), series: seriesOf(row) })),
     pairedDifferences: rows.slice(1).map((row, i) => {
       const difference = averaged(subtracted(samples[i + 1], samples[0]));

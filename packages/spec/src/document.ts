@@ -23,16 +23,25 @@ export interface SourceDocument {
   readonly data: PlainObject | null;
   readonly problems: readonly Problem[];
   /** Where a path, or the nearest part of it that exists, was written. */
-  place(path: Path): { readonly file: string; readonly line: number | null };
+  place(path: Path): Place;
+  /** Whether an argument set the path, or something that it is a part of. */
+  isSet(path: Path): boolean;
+}
+
+interface Place {
+  readonly file: string;
+  readonly line: number | null;
 }
 
 /** Never throws: what cannot be read is a problem. */
 export function readDocument(text: string, file: string): SourceDocument {
   const nowhere = () => ({ file, line: 1 });
+  const isSet = () => false;
   const fail = (kind: string, subject: string, value: string, help: string, line = 1): SourceDocument => ({
     data: null,
     problems: [{ file, line, path: '', kind, subject, value, help }],
     place: nowhere,
+    isSet,
   });
   if (text.length > LONGEST_TEXT) {
     return fail('too long', 'file', `${text.length} characters`, `at most ${LONGEST_TEXT}`);
@@ -48,6 +57,7 @@ export function readDocument(text: string, file: string): SourceDocument {
         data: null,
         problems: [{ ...problem, value, help: 'write one scenario in a file' }],
         place: nowhere,
+        isSet,
       };
     }
     if (document.errors.length > 0) {
@@ -60,7 +70,7 @@ export function readDocument(text: string, file: string): SourceDocument {
         value: shownValue(error.message),
         help: '',
       }));
-      return { data: null, problems, place: nowhere };
+      return { data: null, problems, place: nowhere, isSet };
     }
     const data = plain(document.toJS());
     if (data === null) return fail('empty', 'scenario', '', 'write at least "model" and "cluster"');
@@ -68,7 +78,7 @@ export function readDocument(text: string, file: string): SourceDocument {
       return fail('wrong', 'scenario', shownValue(data), 'write fields, such as "model: kimi-k3"');
     }
     const place = (path: Path) => ({ file, line: lines.linePos(offsetOf(document.contents, path)).line });
-    return { data, problems: [], place };
+    return { data, problems: [], place, isSet };
   } catch (error) {
     // Deep nesting, alias bombs and cycles: the parser, the conversion or `plain` gives up.
     return fail('invalid', 'YAML', shownValue(error instanceof Error ? error.message : String(error)), '');
@@ -117,32 +127,35 @@ const SHORT_FORMS: readonly string[] = ['model', 'cluster'];
 
 /**
  * The document with arguments `PATH=VALUE` applied in order: keys joined by dots, list entries by number, the value
- * read as YAML. What an argument set is placed at `--set` from then on.
+ * read as YAML. What an argument set is placed at `--set` from then on, or wherever `placeOf` says that it was written.
  */
-export function withSettings(source: SourceDocument, settings: readonly string[]): SourceDocument {
+export function withSettings(
+  source: SourceDocument,
+  settings: readonly string[],
+  placeOf: (path: string) => Place = () => ({ file: '--set', line: null }),
+): SourceDocument {
   if (source.data === null || settings.length === 0) return source;
   const data = plain(source.data) as PlainObject;
   const problems: Problem[] = [];
-  const paths: Path[] = [];
+  const paths: { readonly path: Path; readonly place: Place }[] = [];
   for (const setting of settings) {
     const path = setting.slice(0, Math.max(0, setting.indexOf('='))).trim();
     const report = (kind: string, subject: string, value: string, help: string) =>
-      problems.push({ file: '--set', line: null, path, kind, subject, value, help });
+      problems.push({ ...placeOf(path), path, kind, subject, value, help });
     if (!/^[\w-]+(\.[\w-]+)*$/.test(path) || path.split('.').includes('__proto__')) {
       report('wrong', 'setting', shownValue(setting), 'write PATH=VALUE, such as routing.policy=top-k');
       continue;
     }
     const value = readDocumentValue(setting.slice(setting.indexOf('=') + 1));
     const reached = setAt(data, path.split('.'), value, report);
-    if (reached) paths.push(reached);
+    if (reached) paths.push({ path: reached, place: placeOf(path) });
   }
+  const settingOf = (path: Path) => paths.findLast((set) => set.path.every((key, i) => key === path[i]));
   return {
     data,
     problems: [...source.problems, ...problems],
-    place: (path) =>
-      paths.some((set) => set.every((key, i) => key === path[i]))
-        ? { file: '--set', line: null }
-        : source.place(path),
+    place: (path) => settingOf(path)?.place ?? source.place(path),
+    isSet: (path) => settingOf(path) !== undefined || source.isSet(path),
   };
 }
 

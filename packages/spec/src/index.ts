@@ -1,5 +1,6 @@
 export type { Catalog, CatalogEntry, JsonSchema, Registry } from './catalog.js';
 export * from './cluster-spec.js';
+export type { Plain } from './document.js';
 export * from './errors.js';
 export { type ConfigResult, type ConfigSource, modelFromHuggingFace } from './huggingface/read.js';
 export * from './model-shape.js';
@@ -18,4 +19,5 @@ export * from './random.js';
 export { parseScenario, resolvedYaml, type ScenarioSource } from './scenario.js';
 export * from './scenario-nouns.js';
 export { scenarioJsonSchema } from './scenario-schema.js';
+export { settingText, type Vary } from './scenario-vary.js';
 export * from './step-record.js';

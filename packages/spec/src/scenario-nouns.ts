@@ -3,6 +3,7 @@
  */
 import type { ClusterSpec } from './cluster-spec.js';
 import type { ModelShape } from './model-shape.js';
+import type { Vary } from './scenario-vary.js';
 
 /** A choice from a registry with the options that its own schema accepted. */
 export interface Choice {
@@ -127,4 +128,6 @@ export interface Scenario {
   } | null;
   /** What capacity planning is asked; null where nothing is to be planned. */
   readonly plan: PlanRequest | null;
+  /** The points of a comparison or sweep of this scenario; null where nothing varies. */
+  readonly vary: Vary | null;
 }

@@ -13,6 +13,7 @@ import { devicePresets } from './presets/devices/registry.js';
 import { modelPresets } from './presets/models/registry.js';
 import { zBandwidth, zBytes, zDollarsPerHour, zDuration, zFlops, zWatts } from './quantity.js';
 import { planJsonSchema } from './scenario-plan.js';
+import { varyJsonSchema } from './scenario-vary.js';
 
 const count = (max: number) => z.int().min(1).max(max);
 const formats = ['bf16', 'fp32', 'fp8', 'mxfp8', 'mxfp4'] as const;
@@ -215,6 +216,7 @@ export function scenarioJsonSchema(catalog: Catalog): JsonSchema {
       },
       carry: { anyOf: [inputSchema(z.strictObject(carryFields)), { enum: [null, false] }] },
       plan: planJsonSchema(),
+      vary: varyJsonSchema(),
     },
     required: ['model', 'cluster'],
   };

@@ -23,6 +23,7 @@ import {
   sectionOf,
   withoutFormerOptions,
 } from './scenario-sections.js';
+import { readVary } from './scenario-vary.js';
 
 export interface ScenarioSource {
   /** Shown in problems; its name without folder and ending is the default name of the scenario. */
@@ -30,6 +31,8 @@ export interface ScenarioSource {
   readonly catalog: Catalog;
   /** Arguments `PATH=VALUE` that overrule the file. */
   readonly set?: readonly string[] | undefined;
+  /** Arguments `PATH=VALUE` of one point of the file's own `vary`; problems with them are placed there. */
+  readonly point?: readonly string[] | undefined;
   /**
    * The text of a file that the scenario refers to, by the path as it is written there; throws when there is none.
    * Whoever gives it decides what paths are relative to.
@@ -47,6 +50,7 @@ const SECTIONS = [
   'time',
   'carry',
   'plan',
+  'vary',
 ];
 const CARRIED_TOKENS = 64;
 const CARRIED_INNER_SIZE = 64;
@@ -54,11 +58,11 @@ const CARRIED_INNER_SIZE = 64;
 /** Throws UserError with every problem that was found, and nothing else, whatever the text. */
 export function parseScenario(text: string, source: ScenarioSource): Scenario {
   const written = readDocument(text, source.file);
-  const document = withSettings(written, source.set ?? []);
+  const set = withSettings(written, source.set ?? []);
+  const document = withSettings(set, source.point ?? [], (path) => set.place(['vary', path]));
   const to = reader(document);
   if (document.data === null || written.data === null) throw new UserError(to.problems);
-  const isSet = (path: readonly (string | number)[]) => document.place(path).line === null;
-  const data = withoutFormerOptions(document.data, written.data, isSet, source.catalog);
+  const data = withoutFormerOptions(document.data, written.data, document.isSet, source.catalog);
   const scenario = readScenario(to, data, source);
   if (!scenario) throw new UserError(inOrder(to.problems, source.file));
   return frozen(scenario);
@@ -78,6 +82,7 @@ function readScenario(to: Reader, data: PlainObject, source: ScenarioSource): Sc
   const time = readTime(to, data.time, catalog);
   const carry = readCarry(to, data.carry);
   const plan = readPlan(to, data.plan);
+  const vary = readVary(to, data.vary);
   const { tokensPerRank } = workload.beside;
   const { slotsPerRank, slots } = placement.beside;
   const { layers, steps } = root;
@@ -92,6 +97,7 @@ function readScenario(to: Reader, data: PlainObject, source: ScenarioSource): Sc
     !cluster ||
     !time ||
     plan === undefined ||
+    vary === undefined ||
     !choices.workload ||
     !choices.routing ||
     !choices.placement
@@ -122,6 +128,7 @@ function readScenario(to: Reader, data: PlainObject, source: ScenarioSource): Sc
     time,
     carry: carry && completeCarry(carry, tokensPerRank as number, model.moe.expertInnerSize),
     plan,
+    vary,
   };
 }
 
@@ -166,7 +173,7 @@ function frozen<T>(value: T): T {
  */
 export function resolvedYaml(scenario: Scenario): string {
   const { model, cluster, workload, routing, placement, plan, ...rest } = scenario;
-  const { name, seed, phase, steps, layers, dispatch, time, carry } = rest;
+  const { name, seed, phase, steps, layers, dispatch, time, carry, vary } = rest;
   const { options: placementOptions, ...placementFields } = placement;
   return stringify(
     {
@@ -178,6 +185,7 @@ export function resolvedYaml(scenario: Scenario): string {
       placement: { ...placementFields, ...placementOptions },
       ...{ dispatch, time, carry },
       plan: writtenPlan(plan),
+      ...(vary === null ? {} : { vary }),
     },
     { aliasDuplicateObjects: false, lineWidth: 0 },
   );

@@ -4,6 +4,7 @@ import { resolvedYaml, type Scenario } from '@epsim/spec';
 import { lintWorkload, type WorkloadFinding } from '@epsim/workload';
 import type { Command } from 'commander';
 import { UsageError } from '../failure.js';
+import { readPoints } from '../points.js';
 import { loadScenario, readerBeside } from '../scenario-file.js';
 import { terminal } from '../terminal.js';
 import { type OutputOptions, withOutput, withSet } from './common.js';
@@ -12,12 +13,13 @@ export function checkCommand(program: Command): void {
   withOutput(withSet(program.command('check').argument('<scenario>', 'a YAML or JSON file')))
     .summary('validate a scenario, print it as resolved, lint its workload')
     .description(
-      'Reads a scenario, reports every problem at once, prints it with all names and defaults resolved, and warns of what is suspicious about its tokens.',
+      'Reads a scenario, and what it varies, reports every problem at once, prints it with all names and defaults resolved, and warns of what is suspicious about its tokens.',
     )
     .addHelpText('after', '\nExample:\n  epsim check scenarios/k3-quickstart.yaml --set cluster.ranks=64')
     .action((path: string, options: OutputOptions & { set: readonly string[] }) => {
       const term = terminal(options.quiet === true);
       const scenario = loadScenario(path, options.set);
+      if (scenario.vary !== null) readPoints(path, options.set, []);
       const findings = lintScenario(scenario, readerBeside(path, options.set));
       for (const { severity, message } of findings) term.note(`${severity}: workload: ${message}`);
       if (findings.some(({ severity }) => severity === 'error')) {

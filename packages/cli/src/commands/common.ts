@@ -16,6 +16,9 @@ export function withSet(command: Command): Command {
   return command.option('--set <path=value>', 'override a field of the scenario (repeatable)', collect, []);
 }
 
+/** What `--vary` says of itself. */
+export const VARY_HELP = "a field and its values (repeatable; default: the scenario's own `vary`)";
+
 /** How points of a sweep or comparison reach a cluster. */
 export interface ClusterOptions {
   readonly redis?: string;

@@ -2,23 +2,31 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Measured } from '@epsim/engine';
-import { comparisonCharts, comparisonHtml, drawCharts, terminalComparison } from '@epsim/report';
+import {
+  comparisonCharts,
+  comparisonHtml,
+  comparisonMarkdown,
+  drawCharts,
+  terminalComparison,
+} from '@epsim/report';
 import { type ComparedRuns, type Comparison, compareRuns, makeFolder } from '@epsim/results';
 import { type Command, Option } from 'commander';
 import { UsageError } from '../failure.js';
 import { inParallel, openMeasuring } from '../measuring.js';
+import { ledgersOf } from '../model-ledger.js';
+import { readPoints, type ScenarioPoint } from '../points.js';
 import { rebalanceSentences } from '../rebalance-benefit.js';
 import { redisUrl } from '../redis-url.js';
-import { loadScenario, readerBeside } from '../scenario-file.js';
 import { type Terminal, terminal } from '../terminal.js';
 import { studyText, trainingStudy, writeStudy } from '../training-study.js';
-import { gridOf, nameOfPoint, overridesOf, parseVariation } from '../variations.js';
+import { nameOfPoint } from '../variations.js';
 import {
   type ClusterOptions,
   collect,
   integer,
   interruptSignal,
   type OutputOptions,
+  VARY_HELP,
   withCluster,
   withOutput,
   withSet,
@@ -39,15 +47,15 @@ export function compareCommand(program: Command): void {
     .description(
       'Runs every combination of the varied values on the same tokens, repeats over seeds, and prints means, 95 % intervals and paired differences against the first.',
     )
-    .option('--vary <path=v1,v2>', 'a field and its values (repeatable)', collect, [])
+    .option('--vary <path=v1,v2>', VARY_HELP, collect, [])
     .addOption(
       new Option('--study <name>', 'train small models under each way to balance them').choices(['training']),
     )
     .option('--seeds <n>', 'how many seeds, from the scenario seed upwards', integer(1), 5)
-    .option('--out <dir>', 'folder for comparison.json, comparison.html and charts')
+    .option('--out <dir>', 'folder for comparison.json, .md and .html, and charts')
     .addHelpText(
       'after',
-      '\nExample:\n  epsim compare scenarios/k3-quickstart.yaml --vary routing.policy=top-k,sign-bias,quantile --seeds 3\n  epsim compare --study training --out runs/study',
+      '\nExamples:\n  epsim compare scenarios/k2-vs-k3.yaml\n  epsim compare scenarios/k3-quickstart.yaml --vary routing.policy=top-k,sign-bias,quantile --seeds 3\n  epsim compare --study training --out runs/study',
     )
     .action(compare);
 }
@@ -61,48 +69,12 @@ async function compare(path: string | undefined, options: CompareOptions): Promi
     return study(term, options);
   }
   if (path === undefined) throw new UsageError('compare: no scenario; name a file, or --study training');
-  const variations = options.vary.map(parseVariation);
-  if (variations.length === 0)
-    throw new UsageError('--vary: nothing varies; write --vary routing.policy=top-k,quantile');
-  if (variations.some((variation) => variation.path === 'seed')) {
-    throw new UsageError('--vary: seed: all rows share their seeds; say how many with --seeds');
+  const { vary, points } = readPoints(path, options.set, options.vary);
+  if (vary.includes('seed')) {
+    throw new UsageError('vary: seed: all rows share their seeds; say how many with --seeds');
   }
-  const points = gridOf(variations);
-  // Every point is read before the first one runs, so that no mistake is found late.
-  const scenarios = points.map((point) => loadScenario(path, [...options.set, ...overridesOf(point)]));
-  const measuring = await openMeasuring({
-    redis: options.redis === undefined ? undefined : await redisUrl(options.redis, term.note),
-    ...{ name: scenarios[0].name, note: term.note },
-    ...{ patienceMs: options.patience * 1000, pointMs: options.pointLimit * 1000 },
-  });
-  const { signal, release } = interruptSignal(term.note);
-  const total = scenarios.reduce((sum, s) => sum + s.steps * s.layers, 0) * options.seeds;
-  const progress = term.progress(total, 'layers');
-  let done = 0;
-  const runs: Measured[] = [];
-  const each = points.flatMap((point, i) =>
-    Array.from({ length: options.seeds }, (_, k) => ({ point, i, k })),
-  );
-  try {
-    await inParallel(each, measuring.width, async ({ point, i, k }, at) => {
-      const set = [...options.set, ...overridesOf(point)];
-      const scenario = { ...scenarios[i], seed: scenarios[i].seed + k };
-      const onRecord = () => progress.advance(++done, nameOfPoint(point));
-      runs[at] = await measuring.measure(scenario, readerBeside(path, set), signal, onRecord);
-    });
-  } finally {
-    progress.stop();
-    release();
-    await measuring.close();
-  }
-  const rows = points.map((values, i): ComparedRuns => {
-    const own = runs.slice(i * options.seeds, (i + 1) * options.seeds);
-    return { values, summaries: own.map((r) => r.summary), records: own.map((r) => r.records) };
-  });
-  const comparison = compareRuns(
-    variations.map((variation) => variation.path),
-    rows,
-  );
+  const rows = await measured(points, options, term);
+  const comparison = compareRuns(vary, rows, ledgersOf(points));
   if (options.out !== undefined) await writeComparison(comparison, options.out);
   const sentences = rebalanceSentences(rows);
   if (options.json) {
@@ -111,6 +83,40 @@ async function compare(path: string | undefined, options: CompareOptions): Promi
   }
   const tables = terminalComparison(comparison, { width: term.width, colour: term.colour });
   term.answer([tables, ...sentences].join('\n'));
+}
+
+/** Runs every point with every seed: a row per point, its runs in the order of the seeds. */
+async function measured(
+  points: readonly ScenarioPoint[],
+  options: CompareOptions,
+  term: Terminal,
+): Promise<ComparedRuns[]> {
+  const measuring = await openMeasuring({
+    redis: options.redis === undefined ? undefined : await redisUrl(options.redis, term.note),
+    ...{ name: points[0].scenario.name, note: term.note },
+    ...{ patienceMs: options.patience * 1000, pointMs: options.pointLimit * 1000 },
+  });
+  const { signal, release } = interruptSignal(term.note);
+  const total = points.reduce((sum, { scenario: s }) => sum + s.steps * s.layers, 0) * options.seeds;
+  const progress = term.progress(total, 'layers');
+  let done = 0;
+  const runs: Measured[] = [];
+  const each = points.flatMap((point) => Array.from({ length: options.seeds }, (_, k) => ({ ...point, k })));
+  try {
+    await inParallel(each, measuring.width, async ({ values, scenario, readFile, k }, at) => {
+      const seeded = { ...scenario, seed: scenario.seed + k };
+      const onRecord = () => progress.advance(++done, nameOfPoint(values));
+      runs[at] = await measuring.measure(seeded, readFile, signal, onRecord);
+    });
+  } finally {
+    progress.stop();
+    release();
+    await measuring.close();
+  }
+  return points.map(({ values }, i) => {
+    const own = runs.slice(i * options.seeds, (i + 1) * options.seeds);
+    return { values, summaries: own.map((r) => r.summary), records: own.map((r) => r.records) };
+  });
 }
 
 async function study(term: Terminal, options: CompareOptions): Promise<void> {
@@ -128,5 +134,6 @@ async function writeComparison(comparison: Comparison, dir: string): Promise<voi
   makeFolder(dir);
   writeFileSync(join(dir, 'comparison.json'), `${JSON.stringify(comparison, null, 2)}\n`);
   await drawCharts(comparisonCharts, comparison, dir);
+  writeFileSync(join(dir, 'comparison.md'), comparisonMarkdown(comparison));
   writeFileSync(join(dir, 'comparison.html'), comparisonHtml(comparison));
 }

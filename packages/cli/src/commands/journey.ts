@@ -133,7 +133,7 @@ async function showScale(path: string | undefined, options: JourneyOptions, term
     writeFileSync(join(options.out, 'scale.json'), `${JSON.stringify(scale, null, 2)}\n`);
     await drawCharts(scaleCharts, scale, options.out);
   }
-  const tables = [mechanismsMarkdown(scale), contextMarkdown(scale), ledgerMarkdown(scale)];
+  const tables = [mechanismsMarkdown(scale), contextMarkdown(scale), ledgerMarkdown(scale.ledger)];
   term.answer(options.json ? JSON.stringify(scale, null, 2) : tables.join('\n\n'));
 }
 

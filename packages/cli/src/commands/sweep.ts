@@ -7,15 +7,16 @@ import { resolvedYaml } from '@epsim/spec';
 import type { Command } from 'commander';
 import { causeOfStop, Interrupted, Stopped, UsageError } from '../failure.js';
 import { inParallel, openMeasuring } from '../measuring.js';
+import { readPoints } from '../points.js';
 import { redisUrl } from '../redis-url.js';
-import { loadScenario, readerBeside } from '../scenario-file.js';
 import { type Terminal, terminal } from '../terminal.js';
-import { gridOf, nameOfPoint, overridesOf, type Point, parseVariation } from '../variations.js';
+import { nameOfPoint, type Point } from '../variations.js';
 import {
   type ClusterOptions,
   collect,
   interruptSignal,
   type OutputOptions,
+  VARY_HELP,
   withCluster,
   withOutput,
   withSet,
@@ -40,7 +41,7 @@ export function sweepCommand(program: Command): void {
     .description(
       'Plans and times every combination of the varied values and keeps one line per finished point in points.jsonl. Started again with the same folder it does only what is missing.',
     )
-    .requiredOption('--vary <path=v1,v2>', 'a field and its values (repeatable)', collect, [])
+    .option('--vary <path=v1,v2>', VARY_HELP, collect, [])
     .option('--out <dir>', 'folder of the sweep (default: runs/<name of the scenario>-sweep)')
     .addHelpText(
       'after',
@@ -51,18 +52,15 @@ export function sweepCommand(program: Command): void {
 
 async function sweep(path: string, options: SweepOptions): Promise<void> {
   const term = terminal(options.quiet === true);
-  const points = gridOf(options.vary.map(parseVariation));
-  // Every point is read before the first one runs, so that no mistake is found late.
-  const wanted = points.map((values) => {
-    const set = [...options.set, ...overridesOf(values)];
-    const scenario = { ...loadScenario(path, set), carry: null };
+  const wanted = readPoints(path, options.set, options.vary).points.map((point) => {
+    const scenario = { ...point.scenario, carry: null };
     const key = createHash('sha256').update(resolvedYaml(scenario)).digest('hex').slice(0, 16);
-    return { key, values, set, scenario };
+    return { ...point, key, scenario };
   });
   const dir = options.out ?? join('runs', `${wanted[0].scenario.name}-sweep`);
   makeFolder(dir);
   const file = join(dir, 'points.jsonl');
-  const finished = readPoints(file);
+  const finished = finishedPoints(file);
   const missing = [...new Map(wanted.map((point) => [point.key, point])).values()].filter(
     ({ key }) => !finished.has(key),
   );
@@ -74,9 +72,9 @@ async function sweep(path: string, options: SweepOptions): Promise<void> {
   const { signal, release } = interruptSignal(term.note);
   const progress = term.progress(wanted.length, 'points');
   try {
-    await inParallel(missing, measuring.width, async ({ key, values, set, scenario }) => {
+    await inParallel(missing, measuring.width, async ({ key, values, scenario, readFile }) => {
       progress.advance(finished.size, nameOfPoint(values));
-      const { summary } = await measuring.measure(scenario, readerBeside(path, set), signal);
+      const { summary } = await measuring.measure(scenario, readFile, signal);
       finished.set(key, { key, values, summary });
       appendFileSync(file, `${JSON.stringify({ key, values, summary })}\n`);
     });
@@ -102,7 +100,7 @@ async function sweep(path: string, options: SweepOptions): Promise<void> {
 }
 
 /** Finished points by key. A last line that was cut off by a crash is left out, and cut off the file. */
-function readPoints(file: string): Map<string, FinishedPoint> {
+function finishedPoints(file: string): Map<string, FinishedPoint> {
   if (!existsSync(file)) return new Map();
   const text = readFileSync(file, 'utf8');
   const whole = text.slice(0, text.lastIndexOf('\n') + 1);

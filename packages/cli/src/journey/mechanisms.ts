@@ -18,9 +18,8 @@ import {
 import type { MechanismRow } from '@epsim/report';
 import { formatValue } from '@epsim/report';
 import type { AttentionShape, ModelShape } from '@epsim/spec';
+import { LONG_CONTEXT, wireBytes } from '../model-ledger.js';
 
-/** Tokens of the sequence whose next token is costed. */
-export const CONTEXT = 131_072;
 const BLOCKS = 'packages/model/src/blocks';
 const TESTS = 'test/model/blocks';
 
@@ -28,7 +27,7 @@ type Group = (tensor: ParameterTensor) => boolean;
 
 const bytesOf = (value: number) => formatValue(value, 'bytes');
 
-export function sumOf(
+function sumOf(
   list: readonly ParameterTensor[],
   field: 'elements' | 'activeElements' | 'bytes',
   group: Group,
@@ -85,7 +84,7 @@ function mixersOf(shape: ModelShape, kind: 'kda' | 'mla'): readonly AttentionSha
 }
 
 function mixerWork(shape: ModelShape, kind: 'kda' | 'mla'): Work {
-  const batch: AttentionBatch = { sequences: 1, newTokens: 1, contextTokens: CONTEXT };
+  const batch: AttentionBatch = { sequences: 1, newTokens: 1, contextTokens: LONG_CONTEXT };
   return mixersOf(shape, kind).reduce(
     (sum, attention) => addWork(sum, attentionWork(shape, attention, batch)),
     NO_WORK,
@@ -270,9 +269,4 @@ export function mechanisms(shape: ModelShape): MechanismRow[] {
   return [streamRows, sequenceRows, depthRows, widthRows, otherRows, trainingRows].flatMap((rows) =>
     rows(costing),
   );
-}
-
-/** Bytes of one token in one layer, out in FP8 with a scale per 128 and back in BF16, a row per choice. */
-export function wireBytes({ moe }: ModelShape): number {
-  return moe.topK * (moe.expertWidth + 4 * Math.ceil(moe.expertWidth / 128) + 2 * moe.expertWidth);
 }

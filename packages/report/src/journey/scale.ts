@@ -2,7 +2,9 @@
  * Mechanisms of a model at full size, what a context costs, and two models side by side: as data, as Markdown
  * tables for documents, and as charts. Nothing here was run: every figure is computed from published sizes.
  */
+import type { Ledger } from '@epsim/results';
 import type { ChartMaker, Series } from '../chart-spec.js';
+import { markdownTable } from '../markdown.js';
 import { formatValue, type Unit } from '../page/format.js';
 
 export interface MechanismRow {
@@ -36,31 +38,17 @@ export interface ContextRow {
   readonly modelNext: number;
 }
 
-export interface LedgerRow {
-  readonly name: string;
-  readonly values: readonly (number | string)[];
-  readonly unit: Unit | null;
-}
-
 export interface Scale {
   readonly model: string;
   /** Tokens of the sequence whose next token is costed in `mechanisms`. */
   readonly contextTokens: number;
   readonly mechanisms: readonly MechanismRow[];
   readonly context: readonly ContextRow[];
-  readonly ledger: { readonly models: readonly string[]; readonly rows: readonly LedgerRow[] };
+  readonly ledger: Ledger;
 }
 
 const tokensName = (tokens: number) =>
   tokens >= 2 ** 20 ? `${tokens / 2 ** 20} M` : `${tokens / 2 ** 10} K`;
-
-/** Columns of words stand left, columns of figures right. */
-function table(head: readonly string[], rows: readonly (readonly string[])[], words = [0]): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
-  return [line(head), line(head.map((_, i) => (words.includes(i) ? '---' : '---:'))), ...rows.map(line)].join(
-    '\n',
-  );
-}
 
 const amount = (value: number | null, unit: Unit) => (value === null ? '' : formatValue(value, unit));
 
@@ -84,7 +72,7 @@ export function mechanismsMarkdown(scale: Scale): string {
     row.state,
   ]);
   const head = ['mechanism', 'file', 'check', 'layers', 'parameters', 'FLOPs', 'bytes', 'kernels', 'state'];
-  return table(head, rows, [0, 1, 2, 8]);
+  return markdownTable(head, rows, [0, 1, 2, 8]);
 }
 
 export function contextMarkdown(scale: Scale): string {
@@ -100,21 +88,7 @@ export function contextMarkdown(scale: Scale): string {
   const head = ['kept', 'FLOPs to read all', 'FLOPs of the next'].flatMap((what) =>
     kinds.map((kind) => `${what}: ${kind}`),
   );
-  return table(['tokens', ...head], rows);
-}
-
-export function ledgerMarkdown({ ledger }: Scale): string {
-  const rows = ledger.rows.map(({ name, values, unit }) => [
-    name,
-    ...values.map((value) =>
-      typeof value === 'string'
-        ? value
-        : unit === null
-          ? value.toLocaleString('en-US')
-          : formatValue(value, unit),
-    ),
-  ]);
-  return table(['', ...ledger.models], rows);
+  return markdownTable(['tokens', ...head], rows);
 }
 
 function contextChart(
