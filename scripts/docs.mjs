@@ -1,5 +1,5 @@
 // Writes what documents repeat from code and from stored results: JSON schemas, and whatever stands between
-// `<!-- NAME -->` and `<!-- end -->` in a page.
+// `<!-- NAME -->` and `<!-- end -->` in a page; and the published errors that plans take their error bars from.
 // `--check` writes nothing and fails when a file is not what it would write.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { catalog } from '@epsim/engine';
@@ -8,6 +8,7 @@ import { comparisonSchema, recordSchema, summarySchema } from '@epsim/results';
 import { modelPresets, publishedCounts, scenarioJsonSchema } from '@epsim/spec';
 import { z } from 'zod';
 import { k3Blocks } from './k3-blocks.mjs';
+import { scoredRowsText } from './scored-rows.mjs';
 
 const docs = new URL('../docs/', import.meta.url);
 const json = (value) => `${JSON.stringify(value, null, 2)}\n`;
@@ -55,6 +56,7 @@ function modelRows() {
 }
 
 const files = {
+  '../packages/planner/src/errors/scored-rows.ts': scoredRowsText(),
   'schema/scenario.schema.json': json(scenarioJsonSchema(catalog)),
   'schema/summary.schema.json': json(summary),
   'schema/record.schema.json': json(z.toJSONSchema(recordSchema)),
@@ -80,7 +82,7 @@ for (const [name, text] of Object.entries(files)) {
   if (existsSync(file) && readFileSync(file, 'utf8') === text) continue;
   stale++;
   if (process.argv.includes('--check'))
-    console.error(`docs/${name} is not what the code says; run "npm run docs"`);
+    console.error(`${new URL(name, docs).pathname} is not what the code says; run "npm run docs"`);
   else writeFileSync(file, text);
 }
 if (process.argv.includes('--check') && stale > 0) process.exit(1);

@@ -11,6 +11,8 @@ export const FLEET_LOAD = 0.85;
 export interface PoolSize {
   readonly ranks: number;
   readonly requestsPerSec: number;
+  /** Instances that a queue was found to need at the asked rate, where that is known. */
+  readonly instances?: number | undefined;
 }
 
 export interface Fleet {
@@ -68,7 +70,7 @@ export function economicsOf(
 
 function fleetOf(decode: PoolSize, prefill: PoolSize | null, ratePerSec: number): Fleet {
   const decodeInstances = instancesFor(ratePerSec, decode);
-  const prefillInstances = prefill === null ? 0 : instancesFor(ratePerSec, prefill);
+  const prefillInstances = prefill === null ? 0 : (prefill.instances ?? instancesFor(ratePerSec, prefill));
   const ranks = decodeInstances * decode.ranks + prefillInstances * (prefill?.ranks ?? 0);
   return { decodeInstances, prefillInstances, ranks, ratePerSec };
 }

@@ -60,16 +60,21 @@ export function groupBytes(ranks: number, ways: number, bytesPerRank: number): F
   return out;
 }
 
-/**
- * The network of `ranks` ranks of a cluster, spread evenly over as few scale-up domains as hold them, without what
- * is slow or down in a particular place. Throws RangeError for a number of ranks that the topology refuses.
- */
+/** The network of `ranks` ranks of a cluster. Throws RangeError for a number of ranks that the topology refuses. */
 export function stageTopology(cluster: ClusterSpec, ranks: number): Topology {
+  return buildTopology(stageCluster(cluster, ranks));
+}
+
+/**
+ * `ranks` ranks of a cluster, spread evenly over as few scale-up domains as hold them, without what is slow or
+ * down in a particular place.
+ */
+export function stageCluster(cluster: ClusterSpec, ranks: number): ClusterSpec {
   const { topology } = cluster;
   const domains = Math.ceil(ranks / topology.domainRanks);
   const domainRanks = domains === 1 ? topology.domainRanks : Math.ceil(ranks / domains);
   const uneven = ranks % domainRanks !== 0 && domains > 1;
-  return buildTopology({
+  return {
     ...cluster,
     rankCount: ranks,
     overrides: [],
@@ -78,5 +83,5 @@ export function stageTopology(cluster: ClusterSpec, ranks: number): Topology {
       domainRanks,
       options: uneven ? { ...topology.options, unevenLastDomain: true } : topology.options,
     },
-  });
+  };
 }

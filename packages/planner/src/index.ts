@@ -3,6 +3,14 @@ export * from './chains.js';
 export * from './comparison.js';
 export * from './economics.js';
 export { PREFILL_KERNEL_SHARE } from './engine-share.js';
+export {
+  coveringQuantile,
+  type ErrorBar,
+  endToEndError,
+  type ScoredFigure,
+  wideningOf,
+} from './errors/error-bar.js';
+export { scoredRows } from './errors/scored-rows.js';
 export * from './exchanges.js';
 export { type LauncherName, launchAll, launchers, launchPools, launchText } from './launch/index.js';
 export type { Launch, Launcher, LaunchPool } from './launch/launcher.js';
@@ -40,5 +48,4 @@ export { elementsOnRank, type TrainingMemory, trainingMemory } from './training/
 export { trainingText } from './training/training-text.js';
 export { type EndToEnd, type ValidatedRow, validateEndToEnd } from './validation/end-to-end.js';
 export { endToEndText } from './validation/end-to-end-text.js';
-export { END_TO_END_ERROR } from './validation/error.js';
 export { type ServingRow, servingRows } from './validation/serving-rows.js';

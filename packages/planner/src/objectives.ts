@@ -17,6 +17,8 @@ export interface Miss {
   readonly limit: number;
   /** How far off: value / limit where small is good, limit / value where large is. Above 1. */
   readonly ratio: number;
+  /** Where the value is a quantile of a simulated queue; bounds and figures of full instances otherwise. */
+  readonly under?: { readonly quantile: number; readonly ratePerSec: number };
 }
 
 /** What a layout was found to do. */
@@ -56,14 +58,19 @@ export function longestTpotNs({ objectives }: PlanRequest): number {
 }
 
 /** "TPOT 61 ms > 50 ms", "does not fit: 212 GiB of 180". */
-export function missText({ objective, value, limit }: Miss): string {
+export function missText({ objective, value, limit, under }: Miss): string {
+  const held = `${formatNs(value)} > ${formatNs(limit)}`;
+  if (under !== undefined) {
+    const { quantile, ratePerSec } = under;
+    return `${objective.toUpperCase()} p${round(100 * quantile)} ${held}, simulated at ${round(ratePerSec)} requests/s`;
+  }
   switch (objective) {
     case 'memory':
       return `does not fit: ${gib(value)} GiB of ${gib(limit)}`;
     case 'ttft':
-      return `TTFT ${formatNs(value)} > ${formatNs(limit)}`;
+      return `TTFT ${held} for a prompt alone`;
     case 'tpot':
-      return `TPOT ${formatNs(value)} > ${formatNs(limit)}`;
+      return `TPOT ${held}`;
     case 'tokensPerSecPerUser':
       return `${round(value)} tokens/s per user < ${round(limit)}`;
     case 'costPerMillionTokens':

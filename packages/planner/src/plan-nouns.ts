@@ -4,6 +4,7 @@
 import type { PlanRequest } from '@epsim/spec';
 import type { ComparedLayout, FleetAtRate } from './comparison.js';
 import type { Fleet } from './economics.js';
+import type { FigureBars, PlanErrors } from './errors/plan-errors.js';
 import type { LauncherName } from './launch/index.js';
 import type { Launch, LaunchPool } from './launch/launcher.js';
 import type { OverlapName } from './layer-schedule.js';
@@ -37,7 +38,9 @@ export interface PlannedLayout extends PlannedPool {
   readonly overlap: OverlapName | null;
   /** Resident sequences of each attention group. */
   readonly sequencesPerGroup: number | null;
+  /** The asked quantile where `simulated`, else that of a prompt alone on an idle instance: a lower bound. */
   readonly ttftNs: number | null;
+  /** Of an instance that is full. */
   readonly tpotNs: number | null;
   readonly tokensPerSecPerRank: number | null;
   readonly tokensPerSecPerUser: number | null;
@@ -46,10 +49,15 @@ export interface PlannedLayout extends PlannedPool {
   readonly rankHoursPerMillionTokens: number | null;
   readonly watts: number | null;
   readonly fleet: Fleet | null;
-  /** Median error of such predictions against published throughputs, as a fraction. */
+  /** Of tokens per second and rank: nine of ten published figures would lie within such a fraction. */
   readonly relErrorBar: number | null;
+  /** The same of each figure, by its name here; and which part of a step adds most to it. */
+  readonly relErrorBars: FigureBars | null;
+  readonly errorFrom: string | null;
   /** False where only the lower bound of its time was computed. */
   readonly refined: boolean;
+  /** Quantiles under the asked load; null where only bounds speak for the layout. */
+  readonly simulated: Pick<UnderLoad, 'ratePerSec' | 'ttftNs' | 'tpotNs' | 'slotFraction'> | null;
 }
 
 export interface FrontierLayout {
@@ -70,6 +78,8 @@ export interface PlanDetail {
   readonly prefillStep: StepParts | null;
   /** Under its load, requests waiting for one another. */
   readonly underLoad: UnderLoad;
+  /** How certain the time to the first token, that between tokens, and what both make are. */
+  readonly errors: Pick<PlanErrors, 'decode' | 'prefill' | 'both'>;
   readonly notes: readonly string[];
   readonly sensitivity: readonly Sensitivity[];
   /** Launch arguments by engine, for each pool, prefill first. */

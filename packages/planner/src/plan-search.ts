@@ -43,7 +43,7 @@ export function searchOf(
     step,
     pools: createPools(step, memory, request),
     overlaps: ['shared-experts', 'two-micro-batches'],
-    prefillShare: 1,
+    counter: { timed: 0 },
     servings: engine.serving === 'either' ? ['split', 'together'] : [engine.serving],
     onProgress,
   };

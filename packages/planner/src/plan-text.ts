@@ -3,6 +3,7 @@
  * Knows only the plan; nothing is computed here.
  */
 import { formatBytes, formatNs, formatWatts } from '@epsim/spec';
+import type { FigureBars } from './errors/plan-errors.js';
 import type { CapacityPlan, PlanDetail, PlannedLayout } from './plan-nouns.js';
 import type { UnderLoad } from './serving/under-load.js';
 
@@ -72,9 +73,10 @@ function bestText(best: PlannedLayout): string[] {
           `Best: decode ${decode}`,
           `      prefill ${prefill.layout} on ${prefill.ranks} ranks, ${prefill.chunkTokens} tokens at once, ${prefill.instancesPerDecode.toFixed(2)} instances for each of decode`,
         ];
-  const bar = best.relErrorBar === null ? '' : ` +- ${percent(best.relErrorBar)}`;
+  const bars = best.relErrorBars;
+  const bar = (name: keyof FigureBars) => (bars === null ? '' : ` +- ${Math.round(100 * bars[name])} %`);
   lines.push(
-    `      TTFT ${time(best.ttftNs)}, TPOT ${time(best.tpotNs)} (${fixed(best.tokensPerSecPerUser)} tokens/s per user), ${fixed(best.tokensPerSecPerRank)} tokens/s per rank${bar}`,
+    `      TTFT ${time(best.ttftNs)}${bar('ttftNs')}${best.simulated === null ? ' for a prompt alone' : ''}, TPOT ${time(best.tpotNs)}${bar('tpotNs')} (${fixed(best.tokensPerSecPerUser)} tokens/s per user), ${fixed(best.tokensPerSecPerRank)} tokens/s per rank${bar('tokensPerSecPerRank')}`,
   );
   if (fleet !== null) {
     lines.push(
@@ -86,7 +88,11 @@ function bestText(best: PlannedLayout): string[] {
       ? `${fixed(best.rankHoursPerMillionTokens)} rank-hours`
       : `$${best.costPerMillionTokens.toFixed(2)}`;
   const power = best.watts === null ? '' : `, ${formatWatts(best.watts)}`;
-  return [...lines, `      ${cost} for a million output tokens${power}`];
+  return [
+    ...lines,
+    `      ${cost}${bar('costPerMillionTokens')} for a million output tokens${power}`,
+    `      Bars hold for nine published figures of ten; what adds most: ${best.errorFrom}`,
+  ];
 }
 
 function table(layouts: readonly PlannedLayout[]): string[] {
@@ -101,7 +107,7 @@ function table(layouts: readonly PlannedLayout[]): string[] {
     one.memoryBytesPerRank === null ? '-' : formatBytes(one.memoryBytesPerRank),
     one.costPerMillionTokens === null ? '-' : `$${one.costPerMillionTokens.toFixed(2)}`,
     one.fleet === null ? '-' : String(one.fleet.ranks),
-    one.refined ? '' : 'bound',
+    one.simulated !== null ? 'simulated' : one.refined ? 'refined' : 'bound',
   ]);
   const heads = [
     'layout',

@@ -5,8 +5,10 @@ import { profileFor } from '@epsim/model';
 import { formatBytes, formatNs, type PlanRequest, type Scenario } from '@epsim/spec';
 import { FLEET_LOAD } from './economics.js';
 import { PREFILL_KERNEL_SHARE } from './engine-share.js';
+import { endToEndError } from './errors/error-bar.js';
+import { scoredRows } from './errors/scored-rows.js';
 import type { LoadSample } from './load-sample.js';
-import { END_TO_END_ERROR } from './validation/error.js';
+import { heldUnderLoad } from './pools.js';
 
 export function assumptionsOf(scenario: Scenario, plan: PlanRequest, sample: LoadSample): readonly string[] {
   const { requests, engine } = plan;
@@ -19,9 +21,9 @@ export function assumptionsOf(scenario: Scenario, plan: PlanRequest, sample: Loa
     `cache in ${engine.cacheFormat}, windows ${engine.windows}; ${formatBytes(engine.memoryFraction * device.memoryBytes)} of ${formatBytes(device.memoryBytes)} are used, ${formatBytes(engine.reserveBytes)} of it by libraries`,
     `${formatNs(engine.stepOverheadNs)} between steps; modelled kernels are ${100 * PREFILL_KERNEL_SHARE} % of a prefill step`,
     `${engine.acceptedTokens} tokens a decode step, ${engine.mtpLayers} extra prediction layers`,
-    plan.objectives.quantile === null
-      ? 'times are means without queueing: a prompt is computed as soon as it arrives; quantiles under load stand beside them'
-      : 'arrivals are Poisson; layouts that were not simulated come after those that were',
+    heldUnderLoad(plan)
+      ? `objectives are held to the ${100 * (plan.objectives.quantile ?? 0.5)}th percentile of simulated Poisson arrivals; where a layout was not simulated, its TTFT is that of a prompt alone and its TPOT that of a full instance`
+      : 'no rate and no quantile is asked, so objectives are held without queueing: TTFT is that of a prompt alone, TPOT that of a full instance; quantiles under load stand beside them',
     price === undefined || price === null
       ? 'nobody said what an accelerator costs: write plan.dollarsPerHour'
       : `$${price} an hour for one accelerator, idle ones too`,
@@ -36,7 +38,15 @@ export function assumptionsOf(scenario: Scenario, plan: PlanRequest, sample: Loa
 export function sourcesOf({ model, cluster }: Scenario): Readonly<Record<string, string>> {
   const profile = profileFor(cluster.device, model.precision.routedExperts);
   const { scaleUp, scaleOut } = cluster.topology;
+  const step = 'steps of the parts below';
   return {
+    ttftNs: `${step} for a prompt alone, or the asked quantile of a simulated queue of them`,
+    tpotNs: `${step} with a full instance; tokensPerSecPerUser is its inverse`,
+    tokensPerSecPerRank: `${step}: full instances, those that prefill included`,
+    costPerMillionTokens: 'ranks of the fleet, or shares of full instances, times the price stated',
+    watts: 'rated power of the accelerators; not measured, no error bar',
+    memoryBytesPerRank:
+      'parameter list and state arithmetic of the model, to the byte; activations and buffers are bounds',
     model: model.source,
     device: cluster.device.source,
     experts: `${profile.provenance}: ${profile.source}`,
@@ -45,6 +55,13 @@ export function sourcesOf({ model, cluster }: Scenario): Readonly<Record<string,
     ...(scaleOut === null
       ? {}
       : { scaleOut: `${scaleOut.achieved.provenance}: ${scaleOut.achieved.source}` }),
-    error: `median error against published serving throughputs: ${(100 * END_TO_END_ERROR).toFixed(0)} %`,
+    error: errorSource(),
   };
+}
+
+function errorSource(): string {
+  const { half, nineTenths } = endToEndError();
+  const sources = [...new Set(scoredRows.map(({ source }) => source))].join(', ');
+  const percent = (value: number) => `${(100 * value).toFixed(0)} %`;
+  return `${scoredRows.length} published serving throughputs (${sources}), a source left out of the fit of its own: half within ${percent(half)}, nine tenths within ${percent(nineTenths)}; wider by as much as the parts of a step are less certain than there`;
 }

@@ -8,6 +8,8 @@ import type { Scenario } from '@epsim/spec';
 import { enumerateLayouts, mostRanks } from './candidates.js';
 import { createPlacer, type Placer } from './chains.js';
 import { comparedLayouts, fleetByRate } from './comparison.js';
+import { doubtfulObjectives } from './doubts.js';
+import { createPlanErrors, dominantText, type FindErrors } from './errors/plan-errors.js';
 import { launchAll, launchPools } from './launch/index.js';
 import { type Layout, layoutName, layoutNotes, layoutRanks } from './layout.js';
 import { type LoadSample, sampleLoads } from './load-sample.js';
@@ -20,7 +22,6 @@ import type { Evaluated, Fallen, Serving } from './search.js';
 import { sensitivityOf } from './sensitivity.js';
 import { searchUnderLoad } from './serving/held.js';
 import { type UnderLoad, underLoad } from './serving/under-load.js';
-import { END_TO_END_ERROR } from './validation/error.js';
 
 export interface PlanOptions {
   readonly readFile?: (path: string) => Uint8Array;
@@ -43,13 +44,15 @@ export function planCapacity(scenario: Scenario, options: PlanOptions = {}): Cap
   const most = mostRanks(scenario);
   const { layouts, refused } = enumerateLayouts(scenario, most);
   const on = searchOf(scenario, sample, placer, options.onProgress);
-  const { found, ordered, loads } = searchUnderLoad(layouts, on);
+  const found = searchUnderLoad(layouts, on);
+  const { evaluated: ordered } = found;
   const [first] = ordered;
   const feasible = first !== undefined && first.misses.length === 0;
   const fit = ordered.filter(({ misses }) => misses.length === 0);
   const near = fit.slice(0, MOST_NEAR);
+  const errors = createPlanErrors(scenario);
   const planned = [
-    ...ordered.map((one) => plannedOf(one, near)),
+    ...ordered.map((one) => plannedOf(one, near, errors)),
     ...found.fallen.map((one) => fallenOf(one, near, on.pools)),
   ];
   const chosen = feasible ? first : undefined;
@@ -65,18 +68,19 @@ export function planCapacity(scenario: Scenario, options: PlanOptions = {}): Cap
     request,
     feasible,
     layouts: planned,
-    ...frontierOf([...fit, ...found.points]),
+    ...frontierOf([...fit, ...found.points], errors),
     best:
       chosen === undefined
         ? null
         : detailOf(
             chosen,
-            loads.get(chosen) ?? underLoad(chosen, on),
+            chosen.load ?? underLoad(chosen, on),
             scenario,
             on.pools,
             options,
             sample,
             placer,
+            errors,
           ),
     compared: comparedLayouts(scenario, fit),
     fleetByRate: chosen === undefined ? [] : fleetByRate(chosen),
@@ -96,9 +100,11 @@ function poolOf(layout: Layout): PlannedPool {
   return { layout: layoutName(layout), degrees: layout, ranks: layoutRanks(layout) };
 }
 
-function plannedOf(one: Evaluated, fit: readonly Evaluated[]): PlannedLayout {
+function plannedOf(one: Evaluated, fit: readonly Evaluated[], errors: FindErrors): PlannedLayout {
   const { layout, decode, prefill, economics, misses } = one;
   const feasible = misses.length === 0;
+  const { bars, both } = errors(one);
+  const { load } = one;
   const { tokensPerSecPerRank, costPerMillionTokens, rankHoursPerMillionTokens, watts, fleet } = economics;
   return {
     ...poolOf(layout),
@@ -118,9 +124,16 @@ function plannedOf(one: Evaluated, fit: readonly Evaluated[]): PlannedLayout {
     tokensPerSecPerUser: 1e9 / decode.tpotNs,
     memoryBytesPerRank: one.memory.total,
     ...{ costPerMillionTokens, rankHoursPerMillionTokens, watts, fleet },
-    relErrorBar: END_TO_END_ERROR,
+    relErrorBar: bars.tokensPerSecPerRank,
+    relErrorBars: bars,
+    errorFrom: dominantText(both),
     refined: one.fidelity === 'refined',
+    simulated: load === undefined ? null : simulatedOf(load),
   };
+}
+
+function simulatedOf({ ratePerSec, ttftNs, tpotNs, slotFraction }: UnderLoad): PlannedLayout['simulated'] {
+  return { ratePerSec, ttftNs, tpotNs, slotFraction };
 }
 
 function fallenOf(one: Fallen, fit: readonly Evaluated[], pools: Pools): PlannedLayout {
@@ -136,7 +149,8 @@ function fallenOf(one: Fallen, fit: readonly Evaluated[], pools: Pools): Planned
     },
     ...{ overlap: null, sequencesPerGroup: null, ttftNs: null, tpotNs: null, tokensPerSecPerRank: null },
     ...{ tokensPerSecPerUser: null, costPerMillionTokens: null, rankHoursPerMillionTokens: null },
-    ...{ watts: null, fleet: null, relErrorBar: null, refined: false },
+    ...{ watts: null, fleet: null, relErrorBar: null, relErrorBars: null, errorFrom: null },
+    ...{ refined: false, simulated: null },
     memoryBytesPerRank:
       one.memoryBytes ?? pools.memory.fullestBytes(one.layout, pools.use('decode', one.layout, 1)),
   };
@@ -170,27 +184,34 @@ function changeOf(layout: Layout, serving: Serving, fit: readonly Evaluated[]): 
 const MOST_POINTS = 300;
 
 /** The points that no other beats in both speed and throughput, slow ones first; and some of the others. */
-export function frontierOf(points: readonly Evaluated[]): Pick<CapacityPlan, 'frontier' | 'points'> {
+export function frontierOf(
+  points: readonly Evaluated[],
+  errors: FindErrors,
+): Pick<CapacityPlan, 'frontier' | 'points'> {
   const fastest = [...points].sort(
     (a, b) =>
       a.decode.tpotNs - b.decode.tpotNs || b.economics.tokensPerSecPerRank - a.economics.tokensPerSecPerRank,
   );
-  const frontier: FrontierLayout[] = [];
-  const others: FrontierLayout[] = [];
+  const frontier: Evaluated[] = [];
+  const others: Evaluated[] = [];
   let most = 0;
-  for (const { layout, serving, decode, economics } of fastest) {
-    const { tokensPerSecPerRank } = economics;
-    const point: FrontierLayout = {
-      ...{ layout: layoutName(layout), serving, sequencesPerGroup: decode.sequences, tokensPerSecPerRank },
-      tokensPerSecPerUser: 1e9 / decode.tpotNs,
-      relErrorBar: END_TO_END_ERROR,
-    };
-    if (tokensPerSecPerRank > most) frontier.push(point);
-    else others.push(point);
+  for (const one of fastest) {
+    const { tokensPerSecPerRank } = one.economics;
+    if (tokensPerSecPerRank > most) frontier.push(one);
+    else others.push(one);
     most = Math.max(most, tokensPerSecPerRank);
   }
+  const point = (one: Evaluated): FrontierLayout => ({
+    ...{ layout: layoutName(one.layout), serving: one.serving, sequencesPerGroup: one.decode.sequences },
+    tokensPerSecPerRank: one.economics.tokensPerSecPerRank,
+    tokensPerSecPerUser: 1e9 / one.decode.tpotNs,
+    relErrorBar: errors(one).bars.tokensPerSecPerRank,
+  });
   const stride = Math.max(1, Math.ceil(others.length / MOST_POINTS));
-  return { frontier: frontier.reverse(), points: others.filter((_, i) => i % stride === 0) };
+  return {
+    frontier: frontier.reverse().map(point),
+    points: others.filter((_, i) => i % stride === 0).map(point),
+  };
 }
 
 function detailOf(
@@ -201,6 +222,7 @@ function detailOf(
   options: PlanOptions,
   sample: LoadSample,
   placer: Placer,
+  errors: FindErrors,
 ): PlanDetail {
   const { decode, prefill, memory, layout } = chosen;
   return {
@@ -209,7 +231,11 @@ function detailOf(
     step: decode.step.parts,
     prefillStep: prefill?.step.parts ?? null,
     underLoad: load,
-    notes: layoutNotes(scenario.model, layout),
+    errors: errors(chosen),
+    notes: [
+      ...layoutNotes(scenario.model, layout),
+      ...doubtfulObjectives(chosen, errors(chosen).bars, pools),
+    ],
     launch: launchPools(chosen, scenario, pools.plan).map((pool) => ({
       pool,
       engines: launchAll(pool, '$MODEL'),

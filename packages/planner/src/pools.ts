@@ -6,8 +6,10 @@
 import type { PlanRequest } from '@epsim/spec';
 import { PREFILL_KERNEL_SHARE } from './engine-share.js';
 import type { OverlapName } from './layer-schedule.js';
-import { type Layout, stageRanks } from './layout.js';
+import { type Layout, layoutName, stageRanks } from './layout.js';
+import { memoBy } from './memo.js';
 import type { MemoryModel, MemoryUse } from './memory.js';
+import { promptTokensAt } from './serving/requests.js';
 import type { StepWork } from './step-parts.js';
 import type { StepModel, StepTime } from './step-time.js';
 
@@ -38,7 +40,7 @@ export interface PrefillPool {
   readonly overlap: OverlapName;
   /** Prompt tokens of each attention group that are computed together. */
   readonly chunkTokens: number;
-  /** From a prompt's start to its first token on an idle instance. */
+  /** From a prompt's start to its first token when it is alone on an idle instance; see `promptTokens`. */
   readonly latencyNs: number;
   readonly requestsPerSec: number;
   /** Of one chunk. */
@@ -50,13 +52,27 @@ export interface MixedPool extends DecodePool {
   readonly prefill: PrefillPool;
 }
 
+/** Prompt tokens on every attention group, computed together, ns. */
+export interface ChunkTime {
+  /** Until the next chunk may enter, and until this one leaves the last stage. */
+  readonly enterNs: number;
+  readonly leaveNs: number;
+  readonly step: StepTime;
+}
+
 export interface Pools {
   readonly plan: PlanRequest;
+  /**
+   * Computed tokens of the prompt whose time to the first token objectives are held to: the mean one, or under load
+   * one that is no longer than the quantile in question.
+   */
+  readonly promptTokens: number;
   readonly memory: MemoryModel;
   readonly usableBytes: number;
   decode(layout: Layout, sequences: number, overlap: OverlapName, fidelity: Fidelity): DecodePool;
   prefill(layout: Layout, chunkTokens: number, overlap: OverlapName, fidelity: Fidelity): PrefillPool;
   mixed(layout: Layout, sequences: number, overlap: OverlapName, fidelity: Fidelity): MixedPool;
+  chunk(layout: Layout, tokens: number, overlap: OverlapName, fidelity: Fidelity): ChunkTime;
   /** What is resident in a pool of each kind; for decode and mixed ones by sequences of an attention group. */
   use(kind: PoolKind, layout: Layout, size: number): MemoryUse;
   /** A request's state from a prefill to a decode instance. */
@@ -66,12 +82,21 @@ export interface Pools {
 export function createPools(step: StepModel, memory: MemoryModel, plan: PlanRequest): Pools {
   const { engine } = plan;
   const { device } = step.scenario.cluster;
-  const demand = demandOf(plan);
+  const demand = demandOf(plan, step.scenario.seed);
+  // Chunks are asked for by prefill pools, by mixed ones of every batch, and by queues.
+  const chunkOf = memoBy(
+    ([layout, ...rest]: Asked) => `${layoutName(layout)} ${rest.join(' ')}`,
+    (asked: Asked) => chunkTime(step, demand, ...asked),
+  );
+  const chunk: Pools['chunk'] = (...asked) => chunkOf(asked);
+  const prefill: Pools['prefill'] = (...asked) => prefillPool(chunk, demand, ...asked);
   return {
     ...{ plan, memory, usableBytes: device.memoryBytes * engine.memoryFraction },
+    promptTokens: demand.promptTokens,
+    chunk,
+    prefill,
     decode: (...asked) => decodePool(step, demand, ...asked),
-    prefill: (...asked) => prefillPool(step, demand, ...asked),
-    mixed: (...asked) => mixedPool(step, demand, ...asked),
+    mixed: (...asked) => mixedPool(step, demand, prefill, ...asked),
     use(kind, layout, size) {
       if (kind === 'prefill') return prefillUse(demand, size);
       const decode = decodeUse(demand, layout, size);
@@ -90,19 +115,28 @@ export function createPools(step: StepModel, memory: MemoryModel, plan: PlanRequ
 /** What a request asks of a pool. */
 interface Demand {
   readonly plan: PlanRequest;
-  /** Prompt tokens that are computed. */
+  /** Prompt tokens that are computed, on average and of the prompt that objectives are held to. */
   readonly newTokens: number;
+  readonly promptTokens: number;
   /** Tokens of a sequence that a decode step computes, and the steps that an answer takes. */
   readonly drafted: number;
   readonly stepsPerRequest: number;
   readonly cacheBytes: number;
 }
 
-function demandOf(plan: PlanRequest): Demand {
-  const { requests, engine } = plan;
+/** True where objectives are held to a simulated queue: a rate is asked, or a quantile. */
+export function heldUnderLoad({ requests, objectives }: PlanRequest): boolean {
+  return requests.ratePerSec !== null || requests.users !== null || objectives.quantile !== null;
+}
+
+function demandOf(plan: PlanRequest, seed: number): Demand {
+  const { requests, engine, objectives } = plan;
+  const newTokens = Math.max(1, Math.round(requests.inputTokens * (1 - requests.cacheHitRate)));
   return {
-    plan,
-    newTokens: Math.max(1, Math.round(requests.inputTokens * (1 - requests.cacheHitRate))),
+    ...{ plan, newTokens },
+    promptTokens: heldUnderLoad(plan)
+      ? promptTokensAt({ ...requests, seed }, objectives.quantile ?? 0.5)
+      : newTokens,
     drafted: 1 + engine.mtpLayers,
     stepsPerRequest: requests.outputTokens / engine.acceptedTokens,
     cacheBytes: engine.cacheFormat === 'fp8' ? 1 : 2,
@@ -141,46 +175,69 @@ function rates({ plan }: Demand, { attentionData }: Layout, sequences: number, t
   return { tokensPerSec, requestsPerSec: tokensPerSec / plan.requests.outputTokens };
 }
 
-function prefillPool(
+/** Chunks of `tokens` on every attention group. */
+function chunkTime(
   step: StepModel,
   demand: Demand,
-  ...[layout, chunkTokens, overlap, fidelity]: Asked
-): PrefillPool {
+  ...[layout, tokens, overlap, fidelity]: Asked
+): ChunkTime {
   const { plan, newTokens, cacheBytes } = demand;
   const { requests, engine } = plan;
-  const sequences = chunkTokens / newTokens;
+  const sequences = tokens / newTokens;
   const work: StepWork = {
     ...{ sequences, newTokens, cacheBytes },
     contextTokens: requests.inputTokens,
     logitRows: Math.max(1, sequences),
   };
   const time = step[fidelity](layout, work, overlap);
-  const stageNs = time.stageNs / PREFILL_KERNEL_SHARE + engine.stepOverheadNs;
-  const totalNs = time.totalNs / PREFILL_KERNEL_SHARE + engine.stepOverheadNs * layout.pipeline;
-  const chunks = Math.ceil(newTokens / chunkTokens);
   return {
-    ...{ layout, overlap, chunkTokens, step: time },
-    latencyNs: totalNs + (chunks - 1) * stageNs,
-    requestsPerSec: (1e9 * sequences * layout.attentionData) / stageNs,
+    enterNs: time.stageNs / PREFILL_KERNEL_SHARE + engine.stepOverheadNs,
+    leaveNs: time.totalNs / PREFILL_KERNEL_SHARE + engine.stepOverheadNs * layout.pipeline,
+    step: time,
+  };
+}
+
+/** Whole chunks of a prompt, and the tokens of its last one. */
+export function chunksOf(promptTokens: number, chunkTokens: number): { whole: number; rest: number } {
+  const whole = Math.ceil(promptTokens / chunkTokens) - 1;
+  return { whole, rest: promptTokens - whole * chunkTokens };
+}
+
+function prefillPool(
+  chunk: Pools['chunk'],
+  demand: Demand,
+  ...[layout, chunkTokens, overlap, fidelity]: Asked
+): PrefillPool {
+  const full = chunk(layout, chunkTokens, overlap, fidelity);
+  const { whole, rest } = chunksOf(demand.promptTokens, chunkTokens);
+  const last = chunk(layout, rest, overlap, fidelity);
+  const sequences = (chunkTokens / demand.newTokens) * layout.attentionData;
+  return {
+    ...{ layout, overlap, chunkTokens, step: full.step },
+    latencyNs: whole * full.enterNs + last.leaveNs,
+    requestsPerSec: (1e9 * sequences) / full.enterNs,
   };
 }
 
 function mixedPool(
   step: StepModel,
   demand: Demand,
+  prefill: Pools['prefill'],
   ...[layout, sequences, overlap, fidelity]: Asked
 ): MixedPool {
   const { engine } = demand.plan;
   const alone = decodePool(step, demand, layout, sequences, overlap, fidelity);
-  const chunk = prefillPool(step, demand, layout, engine.chunkTokens, overlap, fidelity);
+  const chunk = prefill(layout, engine.chunkTokens, overlap, fidelity);
   // While every sequence gets a token, sequences / steps-per-request of them are replaced by new prompts.
   const arriving = (sequences * layout.attentionData) / demand.stepsPerRequest;
   const aloneNs = alone.tpotNs * engine.acceptedTokens;
   const tpotNs = (aloneNs + (1e9 * arriving) / chunk.requestsPerSec) / engine.acceptedTokens;
-  const chunks = Math.ceil(demand.newTokens / engine.chunkTokens);
+  // Under load a queue says how many steps a prompt waits for; without, one for each of its chunks.
+  const { whole } = chunksOf(demand.promptTokens, engine.chunkTokens);
+  const steps = heldUnderLoad(demand.plan) ? 0 : whole + 1;
   return {
     ...{ ...alone, tpotNs, ...rates(demand, layout, sequences, tpotNs) },
-    ttftNs: chunk.latencyNs + chunks * aloneNs,
+    ttftNs: chunk.latencyNs + steps * aloneNs,
     prefill: chunk,
   };
 }

@@ -5,7 +5,8 @@
  * result needs no refining. Knows nothing of where candidates come from or how they are shown.
  */
 import { overlaps } from '@epsim/engine';
-import { askedRate, type Economics, economicsOf, instancesFor } from './economics.js';
+import { askedRate, type Economics, economicsOf } from './economics.js';
+import { createFeeds, type Feed, type FindFeed, firstTokenNs } from './feeds.js';
 import type { OverlapName } from './layer-schedule.js';
 import { type Layout, layoutRanks } from './layout.js';
 import type { RankMemory } from './memory.js';
@@ -19,6 +20,7 @@ import {
   type Pools,
   type PrefillPool,
 } from './pools.js';
+import type { UnderLoad } from './serving/under-load.js';
 import type { StepModel } from './step-time.js';
 
 export type Serving = 'split' | 'together';
@@ -31,9 +33,12 @@ export interface Evaluated {
   /** The pool that feeds it; null where one pool does both. */
   readonly prefill: PrefillPool | null;
   readonly memory: RankMemory & { readonly stage: number };
+  /** The asked quantile under load where a queue was simulated; else that of a prompt alone, which none undercuts. */
   readonly ttftNs: number;
   readonly economics: Economics;
   readonly misses: readonly Miss[];
+  /** Where a queue of requests was simulated. */
+  readonly load?: UnderLoad;
 }
 
 /** A layout that no batch of one sequence fits on, or that something refuses. */
@@ -53,12 +58,13 @@ export interface SearchResult {
   /** Steps that were timed by the bound, and layouts that were refined. */
   readonly timed: number;
   readonly refined: number;
+  /** What feeds split fleets; null where none is asked for. */
+  readonly feeds: FindFeed | null;
 }
 
 /** Most layouts that are refined when bounds lie close together. */
 const MOST_REFINED = 24;
 const LEAST_REFINED = 6;
-const MOST_PREFILL_REFINED = 8;
 /** Layouts, best first, whose smaller batches are put on the frontier. */
 const MOST_ON_FRONTIER = 120;
 
@@ -83,99 +89,41 @@ export interface Search {
   readonly pools: Pools;
   readonly overlaps: readonly OverlapName[];
   readonly servings: readonly Serving[];
-  /** Share of the time to the first token that an idle prefill pool may take; the rest is for waiting. */
-  readonly prefillShare: number;
+  /** How many steps were timed by the bound so far. */
+  readonly counter: { timed: number };
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
 }
 
 export function search(layouts: readonly Layout[], on: Search): SearchResult {
   const { pools, servings } = on;
-  const counter = { timed: 0 };
   const total = layouts.length * (servings.length + (servings.includes('split') ? 1 : 0));
   let done = 0;
   const next = () => on.onProgress?.(++done, total);
-  const prefill = servings.includes('split') ? bestPrefill(layouts, on, counter, next) : null;
+  const feeds = servings.includes('split') ? createFeeds(layouts, on, next) : null;
+  const feed = feeds?.(pools.plan.requests.ratePerSec) ?? null;
   const evaluated: Evaluated[] = [];
   const fallen: Fallen[] = [];
   for (const serving of servings) {
     for (const layout of layouts) {
       next();
-      if (serving === 'split' && prefill === null) {
+      if (serving === 'split' && feed === null) {
         fallen.push(withoutPrefill(layout, pools));
         continue;
       }
-      const found = evaluateLayout(layout, serving, prefill, on, counter);
+      const found = evaluateLayout(layout, serving, feed, on);
       if ('why' in found) fallen.push(found);
       else evaluated.push(found);
     }
   }
-  const points = morePoints(evaluated, prefill, on, counter);
-  const refined = refineBest(evaluated, prefill, on);
-  return { evaluated: refined.evaluated, fallen, points, timed: counter.timed, refined: refined.count };
+  const points = morePoints(evaluated, feed, on);
+  const refined = refineBest(evaluated, feed, on);
+  const { timed } = on.counter;
+  return { evaluated: refined.evaluated, fallen, points, timed, refined: refined.count, feeds };
 }
-
-type Counter = { timed: number };
 
 /** Memory that is used over memory that may be. */
 function memoryMiss(bytes: number, pools: Pools): Miss {
   return { objective: 'memory', value: bytes, limit: pools.usableBytes, ratio: bytes / pools.usableBytes };
-}
-
-/**
- * The prefill pool for the asked rate with the fewest ranks, or without one that with most requests per rank, within
- * the time to the first token.
- */
-function bestPrefill(
-  layouts: readonly Layout[],
-  on: Search,
-  counter: Counter,
-  next: () => void,
-): PrefillPool | null {
-  const { pools } = on;
-  const { requests, engine, objectives } = pools.plan;
-  const prompt = Math.max(1, Math.round(requests.inputTokens * (1 - requests.cacheHitRate)));
-  const chunks = [...new Set([Math.min(prompt, engine.chunkTokens), engine.chunkTokens])];
-  const found: PrefillPool[] = [];
-  for (const layout of layouts) {
-    next();
-    for (const chunkTokens of chunks) {
-      const use = pools.use('prefill', layout, chunkTokens);
-      if (pools.memory.fullestBytes(layout, use) > pools.usableBytes) continue;
-      for (const overlap of on.overlaps) {
-        const pool = attempt(() => pools.prefill(layout, chunkTokens, overlap, 'bound'));
-        counter.timed++;
-        if (pool !== null) found.push(pool);
-      }
-    }
-  }
-  const limit = on.prefillShare * (objectives.ttftNs ?? Number.POSITIVE_INFINITY);
-  const ttft = (pool: PrefillPool) => pool.latencyNs + pools.transferNs(pool.layout);
-  const perRank = (pool: PrefillPool) => pool.requestsPerSec / layoutRanks(pool.layout);
-  const ranksFor = (pool: PrefillPool) =>
-    layoutRanks(pool.layout) * instancesFor(requests.ratePerSec ?? 0, pool);
-  const order = (a: PrefillPool, b: PrefillPool): number => {
-    const within = Number(ttft(a) > limit) - Number(ttft(b) > limit);
-    if (within !== 0) return within;
-    return ttft(a) > limit ? ttft(a) - ttft(b) : ranksFor(a) - ranksFor(b) || perRank(b) - perRank(a);
-  };
-  found.sort(order);
-  let best: PrefillPool | null = null;
-  for (const pool of found.slice(0, MOST_PREFILL_REFINED)) {
-    if (best !== null && order(best, pool) <= 0) break;
-    const fine = pools.prefill(pool.layout, pool.chunkTokens, pool.overlap, 'refined');
-    if (best === null || order(fine, best) < 0) best = fine;
-  }
-  return best;
-}
-
-/** Null where placement or topology refuse. */
-function attempt<T>(find: () => T): T | null {
-  try {
-    return find();
-  } catch (thrown) {
-    if (thrown instanceof RangeError) return null;
-    throw thrown;
-  }
 }
 
 /** A layout that nothing could feed: because it is too small itself, or because every layout is for a prompt. */
@@ -186,13 +134,7 @@ function withoutPrefill(layout: Layout, pools: Pools): Fallen {
   return { layout, serving: 'split', memoryBytes: bytes, misses, why };
 }
 
-function evaluateLayout(
-  layout: Layout,
-  serving: Serving,
-  prefill: PrefillPool | null,
-  on: Search,
-  counter: Counter,
-): Evaluated | Fallen {
+function evaluateLayout(layout: Layout, serving: Serving, feed: Feed | null, on: Search): Evaluated | Fallen {
   const { pools } = on;
   const bytesAt = (n: number) => pools.memory.fullestBytes(layout, pools.use(poolKind(serving), layout, n));
   const most = largestBatch((n) => bytesAt(n) <= pools.usableBytes);
@@ -202,8 +144,8 @@ function evaluateLayout(
   }
   try {
     const choices = on.overlaps.flatMap((overlap) => {
-      const found = withinTpot(layout, serving, overlap, most, on, 'bound', counter);
-      return found === null ? [] : [outcomeOf(found, serving, prefill, on, 'bound')];
+      const found = withinTpot(layout, serving, overlap, most, on, 'bound');
+      return found === null ? [] : [outcomeOf(found, serving, feed, on, 'bound')];
     });
     choices.sort(better);
     if (choices.length > 0) return choices[0];
@@ -231,15 +173,14 @@ function withinTpot(
   serving: Serving,
   overlap: OverlapName,
   most: number,
-  { pools }: Search,
+  { pools, counter }: Search,
   fidelity: Fidelity,
-  counter: Counter,
 ): DecodePool | MixedPool | null {
   const limit = longestTpotNs(pools.plan);
   const least = leastBatch(layout, overlap);
   if (most < least) return null;
   const at = (n: number) => {
-    counter.timed++;
+    if (fidelity === 'bound') counter.timed++;
     return serving === 'split'
       ? pools.decode(layout, n, overlap, fidelity)
       : pools.mixed(layout, n, overlap, fidelity);
@@ -250,21 +191,24 @@ function withinTpot(
   return at(Math.max(sequences, least));
 }
 
-function outcomeOf(
+/** What a pool comes to with what feeds it. */
+export function outcomeOf(
   decode: DecodePool | MixedPool,
   serving: Serving,
-  prefill: PrefillPool | null,
-  { pools, step }: Search,
+  fed: Feed | null,
+  on: Search,
   fidelity: Fidelity,
 ): Evaluated {
-  const feed = serving === 'split' ? prefill : null;
-  const ttftNs = 'ttftNs' in decode ? decode.ttftNs : feed!.latencyNs + pools.transferNs(feed!.layout);
+  const { pools, step } = on;
+  const feed = serving === 'split' ? fed : null;
+  const ttftNs = 'ttftNs' in decode ? decode.ttftNs : firstTokenNs(on, feed!.pool);
   const size = (pool: DecodePool | PrefillPool) => ({
     ranks: layoutRanks(pool.layout),
     requestsPerSec: pool.requestsPerSec,
   });
   const rate = askedRate(pools.plan, ttftNs, decode.tpotNs);
-  const economics = economicsOf(step.scenario, pools.plan, size(decode), feed && size(feed), rate);
+  const feedSize = feed && { ...size(feed.pool), instances: feed.instances };
+  const economics = economicsOf(step.scenario, pools.plan, size(decode), feedSize, rate);
   const { costPerMillionTokens, watts, fleet } = economics;
   const misses = missesOf(pools.plan, {
     ...{ ttftNs, tpotNs: decode.tpotNs, costPerMillionTokens },
@@ -273,17 +217,13 @@ function outcomeOf(
   });
   const { layout } = decode;
   const memory = pools.memory.fullest(layout, pools.use(poolKind(serving), layout, decode.sequences));
-  return { layout, serving, fidelity, decode, prefill: feed, memory, ttftNs, economics, misses };
+  const prefill = feed?.pool ?? null;
+  return { layout, serving, fidelity, decode, prefill, memory, ttftNs, economics, misses };
 }
 
 /** Feasible layouts at smaller batches: what speed costs in throughput. */
-function morePoints(
-  evaluated: readonly Evaluated[],
-  prefill: PrefillPool | null,
-  on: Search,
-  counter: Counter,
-): readonly Evaluated[] {
-  const { pools } = on;
+function morePoints(evaluated: readonly Evaluated[], feed: Feed | null, on: Search): readonly Evaluated[] {
+  const { pools, counter } = on;
   const points: Evaluated[] = [];
   const feasible = evaluated.filter(({ misses }) => misses.length === 0);
   const fast = [...feasible].sort((a, b) => a.decode.tpotNs - b.decode.tpotNs);
@@ -298,7 +238,7 @@ function morePoints(
         serving === 'split'
           ? pools.decode(layout, n, decode.overlap, 'bound')
           : pools.mixed(layout, n, decode.overlap, 'bound');
-      const point = outcomeOf(pool, serving, prefill, on, 'bound');
+      const point = outcomeOf(pool, serving, feed, on, 'bound');
       if (point.misses.length === 0) points.push(point);
     }
   }
@@ -306,17 +246,17 @@ function morePoints(
 }
 
 /** Refines a result: the same layout with the largest batch that the finer model allows. */
-export function refine(coarse: Evaluated, prefill: PrefillPool | null, on: Search): Evaluated {
+export function refine(coarse: Evaluated, feed: Feed | null, on: Search): Evaluated {
   const { layout, serving, decode } = coarse;
   const { sequences, overlap } = decode;
-  const fine = withinTpot(layout, serving, overlap, sequences, on, 'refined', { timed: 0 }) ?? decode;
-  return outcomeOf(fine, serving, prefill, on, 'refined');
+  const fine = withinTpot(layout, serving, overlap, sequences, on, 'refined') ?? decode;
+  return outcomeOf(fine, serving, feed, on, 'refined');
 }
 
 /** Best first by the bound; refining stops when a refined result is better than every bound that is left. */
 function refineBest(
   evaluated: readonly Evaluated[],
-  prefill: PrefillPool | null,
+  feed: Feed | null,
   on: Search,
 ): { readonly evaluated: readonly Evaluated[]; readonly count: number } {
   const queue = [...evaluated].sort(better);
@@ -325,7 +265,7 @@ function refineBest(
   while (fine.length < Math.min(queue.length, MOST_REFINED)) {
     const coarse = queue[fine.length];
     if (best !== undefined && fine.length >= LEAST_REFINED && better(best, coarse) <= 0) break;
-    const refined = refine(coarse, prefill, on);
+    const refined = refine(coarse, feed, on);
     fine.push(refined);
     if (best === undefined || better(refined, best) < 0) best = refined;
   }

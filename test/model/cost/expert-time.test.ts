@@ -3,6 +3,7 @@ import {
   deviceProfiles,
   type ExpertKernel,
   expertComputeTime,
+  expertErrorBar,
   expertNs,
   expertSizes,
   profileFor,
@@ -127,6 +128,20 @@ describe('the profile that speaks for a device', () => {
     expect(profileFor({ ...b200, name: 'GB300 NVL72' }, mxfp4).source).toContain('gb200-trtllm-w4a8');
     expect(profileFor({ ...h200, name: 'H100 SXM' }, mxfp4).source).toContain('h200-marlin-w4a16');
     expect(profileFor(unknown, bf16).kernel).toBe('grouped-bf16');
+  });
+
+  test('experts of a width or a cut that nobody measured double it too', () => {
+    const profile = profileFor(b200, mxfp4);
+    const barOf = (expertWidth: number, expertInnerSize: number, ways: number) =>
+      expertErrorBar({ expertWidth, expertInnerSize }, profile, 112, 16, ways);
+    const own = barOf(3584, 3072, 1) as number;
+    expect(own).toBe(profile.leaveOutError);
+    expect([barOf(3584, 3072, 8), barOf(2048, 3072, 1), barOf(3584, 4096, 1), barOf(3584, 4096, 2)]).toEqual([
+      own,
+      2 * own,
+      2 * own,
+      own,
+    ]);
   });
 
   test('a prediction outside the range of its profile doubles its error bar', () => {

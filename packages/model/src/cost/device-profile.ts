@@ -54,6 +54,9 @@ export interface ProfileRange {
   readonly rowsPerExpert: readonly [number, number];
   /** Experts that live on the rank. */
   readonly expertsPerRank: readonly [number, number];
+  /** Columns of a row as an expert reads it, and of the inner size that one rank computes. */
+  readonly expertWidth: readonly [number, number];
+  readonly expertInnerSize: readonly [number, number];
 }
 
 export interface DeviceProfile {

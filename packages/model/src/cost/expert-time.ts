@@ -107,6 +107,26 @@ function within(value: number, range: readonly [number, number]): boolean {
 }
 
 /**
+ * Error bar of one rank's experts: that of degrees left out of the profile's fit, doubled where experts, their
+ * rows or their shape lie outside what was measured; null when nothing was. Inner sizes cut `ways` ways.
+ */
+export function expertErrorBar(
+  { expertWidth, expertInnerSize }: Pick<MoeShape, 'expertWidth' | 'expertInnerSize'>,
+  profile: DeviceProfile,
+  slots: number,
+  rowsPerExpert: number,
+  ways = 1,
+): number | null {
+  const { range } = profile;
+  const inRange =
+    within(slots, range.expertsPerRank) &&
+    within(rowsPerExpert, range.rowsPerExpert) &&
+    within(expertWidth, range.expertWidth) &&
+    within(Math.ceil(expertInnerSize / ways), range.expertInnerSize);
+  return errorBar(profile, inRange);
+}
+
+/**
  * Time of one rank's routed experts in one layer of `model`. A rank without rows takes no time.
  * Without a profile the fitted one of the device is taken, or that of the nearest device, and the
  * estimate says which. The error bar is that of degrees left out of the fit, doubled outside its range.
@@ -120,12 +140,10 @@ export function expertComputeTime(
   const full: ExpertLoad = load instanceof Int32Array ? { tokensPerSlot: load } : load;
   const sizes = expertSizes(model.moe, model.precision.routedExperts, profile.experts.innerBlock);
   const { rows, slots } = loadTotals(full);
-  const { rowsPerExpert, expertsPerRank } = profile.range;
-  const inRange = within(slots, expertsPerRank) && within(rows / Math.max(1, slots), rowsPerExpert);
   return {
     ns: expertNs(full, sizes, device, profile.experts),
     provenance: profile.provenance,
     source: profile.source,
-    relErrorBar: errorBar(profile, inRange),
+    relErrorBar: expertErrorBar(model.moe, profile, slots, rows / Math.max(1, slots)),
   };
 }

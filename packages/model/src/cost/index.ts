@@ -27,6 +27,7 @@ export {
   type ExpertLoad,
   type ExpertSizes,
   expertComputeTime,
+  expertErrorBar,
   expertNs,
   expertSizes,
   tileFor,
@@ -44,6 +45,7 @@ export {
   combine,
   errorBar,
   NO_WORK,
+  ROOFLINE_ERROR,
   rooflineNs,
   type Work,
 } from './roofline.js';

@@ -27,11 +27,20 @@ const attention: DenseKernel = {
   overlapExponent: 7.889,
 };
 
-/** 16,384 tokens over all ranks at the most; 1 to 32 ranks. */
-const K3_RANGE: ProfileRange = { rowsPerExpert: [0.02, 300], expertsPerRank: [28, 896] };
-const ONE_RANK_RANGE: ProfileRange = { rowsPerExpert: [0.02, 300], expertsPerRank: [896, 896] };
-const FUSED_RANGE: ProfileRange = { rowsPerExpert: [0.14, 2400], expertsPerRank: [112, 112] };
-const DEEPGEMM_RANGE: ProfileRange = { rowsPerExpert: [1, 16_384], expertsPerRank: [2, 256] };
+/** 16,384 tokens over all ranks at the most; 1 to 32 ranks, and inner sizes cut as many ways. */
+const K3_RANGE: ProfileRange = {
+  ...{ rowsPerExpert: [0.02, 300], expertsPerRank: [28, 896] },
+  ...{ expertWidth: [3584, 3584], expertInnerSize: [96, 3072] },
+};
+const ONE_RANK_RANGE: ProfileRange = { ...K3_RANGE, expertsPerRank: [896, 896] };
+const FUSED_RANGE: ProfileRange = {
+  ...{ rowsPerExpert: [0.14, 2400], expertsPerRank: [112, 112] },
+  ...{ expertWidth: [3584, 3584], expertInnerSize: [3072, 3072] },
+};
+const DEEPGEMM_RANGE: ProfileRange = {
+  ...{ rowsPerExpert: [1, 16_384], expertsPerRank: [2, 256] },
+  ...{ expertWidth: [7168, 7168], expertInnerSize: [2048, 2048] },
+};
 
 interface Fitted {
   readonly device: string;

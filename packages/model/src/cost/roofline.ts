@@ -14,7 +14,7 @@ export interface Work {
 }
 
 /** Twice the larger median error (0.09) on shapes left out of the fits of `dense` and `attention`: other devices borrow them. */
-const ROOFLINE_ERROR = 0.18;
+export const ROOFLINE_ERROR = 0.18;
 
 export const NO_WORK: Work = { flops: 0, bytes: 0, kernels: 0 };
 

@@ -1,59 +1,71 @@
 /**
- * Objectives on a quantile: the best layouts by their means are simulated under load, and those that hold come first.
+ * Objectives under load: the best layouts by their bounds are simulated at the asked rate, and those that hold come
+ * first.
+ * One idea: a queue never gives less than the bounds say, so once enough layouts hold, what is left by its bounds
+ * need not be tried.
  */
-import type { Economics } from '../economics.js';
+import { askedRate } from '../economics.js';
 import type { Layout } from '../layout.js';
 import { longestTpotNs, type Miss, missesOf } from '../objectives.js';
-import { better, type Evaluated, type Search, type SearchResult, search } from '../search.js';
-import { type UnderLoad, underLoad } from './under-load.js';
+import { heldUnderLoad } from '../pools.js';
+import {
+  better,
+  type Evaluated,
+  outcomeOf,
+  refine,
+  type Search,
+  type SearchResult,
+  search,
+} from '../search.js';
+import { LOAD_WITHOUT_RATE, type UnderLoad, underLoad } from './under-load.js';
 
-/** Layouts, best first by their means, that are simulated. */
-const MOST_SIMULATED = 12;
+/** Layouts that are simulated at least, and at most where few of them hold. */
+const LEAST_SIMULATED = 4;
+const MOST_SIMULATED = 24;
 
-export interface Held {
-  /** Those that hold, best first; then those that were not simulated; then those that miss. */
-  readonly ordered: readonly Evaluated[];
-  readonly loads: ReadonlyMap<Evaluated, UnderLoad>;
+/** A search whose feasible layouts are ordered by what a queue confirms; as they were where nothing is held under load. */
+export function searchUnderLoad(layouts: readonly Layout[], on: Search): SearchResult {
+  const found = search(layouts, on);
+  return heldUnderLoad(on.pools.plan) ? confirmed(found, on) : found;
 }
 
-/** Shares of the time to the first token that are tried for the idle prefill pool when the quantile is missed. */
-const PREFILL_SHARES = [1, 0.6, 0.35];
-
-/** A search whose best layouts hold an objective on a quantile, with quicker prefill pools where it takes them. */
-export function searchUnderLoad(
-  layouts: readonly Layout[],
-  on: Search,
-): Held & { readonly found: SearchResult } {
-  let last: (Held & { readonly found: SearchResult }) | undefined;
-  for (const prefillShare of PREFILL_SHARES) {
-    const found = search(layouts, { ...on, prefillShare });
-    last = { found, ...heldUnderLoad(found.evaluated, on) };
-    const late = last.ordered[0]?.misses.some(({ objective }) => objective === 'ttft') === true;
-    if (!late || on.pools.plan.objectives.quantile === null) break;
+/** Those that hold, best first; those that only bounds speak for; those that miss. */
+function confirmed(found: SearchResult, on: Search): SearchResult {
+  const passed = found.evaluated.filter(({ misses }) => misses.length === 0);
+  const holds: Evaluated[] = [];
+  const late = found.evaluated.filter(({ misses }) => misses.length > 0);
+  let tried = 0;
+  for (const one of passed.slice(0, MOST_SIMULATED)) {
+    if (holds.length >= LEAST_SIMULATED && better([...holds].sort(better)[0], one) <= 0) break;
+    const fine = withFeed(one.fidelity === 'refined' ? one : refine(one, feedOf(one, found), on), found, on);
+    tried++;
+    const held = fine.misses.length > 0 ? fine : withLoad(fine, underLoad(fine, on), on);
+    (held.misses.length === 0 ? holds : late).push(held);
   }
-  return last as Held & { readonly found: SearchResult };
-}
-
-/** The same layouts where no objective is on a quantile. */
-export function heldUnderLoad(evaluated: readonly Evaluated[], on: Search): Held {
-  const { quantile } = on.pools.plan.objectives;
-  const loads = new Map<Evaluated, UnderLoad>();
-  if (quantile === null) return { ordered: evaluated, loads };
-  const feasible = evaluated.filter(({ misses }) => misses.length === 0);
-  const tried = feasible.slice(0, MOST_SIMULATED).map((one) => {
-    const load = underLoad(one, on);
-    const held = withLoad(one, load, on);
-    loads.set(held, load);
-    return held;
-  });
-  tried.sort(better);
-  const holds = tried.filter(({ misses }) => misses.length === 0);
-  const late = tried.filter(({ misses }) => misses.length > 0);
-  const rest = holds.length > 0 ? evaluated.slice(tried.length) : [];
+  const rest = passed.slice(tried);
+  holds.sort(better);
+  late.sort(better);
+  if (holds.length > 0) return { ...found, evaluated: [...holds, ...rest, ...late] };
   // Where none of the best holds, what was not simulated cannot be called feasible.
-  return { ordered: [...holds, ...rest, ...late], loads };
+  const why = `not simulated: ${tried} layouts with fewer ranks or more throughput miss an objective under load`;
+  const untried = rest.map(({ layout, serving, memory }) => ({
+    ...{ layout, serving, memoryBytes: memory.total, misses: [], why },
+  }));
+  return { ...found, evaluated: late, fallen: [...untried, ...found.fallen], points: [] };
 }
 
+const feedOf = ({ prefill, economics }: Evaluated, { feeds }: SearchResult) =>
+  prefill === null ? null : (feeds?.(economics.fleet?.ratePerSec ?? null) ?? null);
+
+/** With the prefill pool for the layout's own rate, where that was not known before. */
+function withFeed(one: Evaluated, { feeds }: SearchResult, on: Search): Evaluated {
+  const { decode, prefill, serving, fidelity, ttftNs } = one;
+  if (prefill === null || feeds === null || on.pools.plan.requests.ratePerSec !== null) return one;
+  const rate = askedRate(on.pools.plan, ttftNs, decode.tpotNs) ?? LOAD_WITHOUT_RATE * decode.requestsPerSec;
+  return outcomeOf(decode, serving, feeds(rate), on, fidelity);
+}
+
+/** What a queue gave instead of bounds, on the fleet that it took. */
 function withLoad(one: Evaluated, load: UnderLoad, { pools, step }: Search): Evaluated {
   const { plan } = pools;
   const { fleet, ratePerSec } = load;
@@ -61,7 +73,7 @@ function withLoad(one: Evaluated, load: UnderLoad, { pools, step }: Search): Eva
   const { watts } = step.scenario.cluster.device;
   const asked = one.economics.fleet !== null;
   const rankHours = (1e6 * fleet.ranks) / (ratePerSec * plan.requests.outputTokens) / 3600;
-  const economics: Economics = !asked
+  const economics = !asked
     ? one.economics
     : {
         tokensPerSecPerRank: one.economics.tokensPerSecPerRank,
@@ -77,12 +89,14 @@ function withLoad(one: Evaluated, load: UnderLoad, { pools, step }: Search): Eva
     watts: asked ? economics.watts : null,
     fleetRanks: asked ? fleet.ranks : null,
   });
-  return { ...one, economics, misses: [...(load.holds === false ? lateness(load, plan) : []), ...others] };
+  const misses = [...(load.holds === false ? lateness(load, plan) : []), ...others];
+  return { ...one, economics, load, ttftNs: load.ttftNs.asked, misses };
 }
 
 /** What a quantile misses when even twice the fleet does not hold it. */
 function lateness(load: UnderLoad, plan: Search['pools']['plan']): readonly Miss[] {
-  const misses: Miss[] = [];
+  const { ratePerSec } = load;
+  const under = { quantile: plan.objectives.quantile ?? 0.5, ratePerSec };
   const limits = [
     {
       objective: 'ttft',
@@ -91,8 +105,7 @@ function lateness(load: UnderLoad, plan: Search['pools']['plan']): readonly Miss
     },
     { objective: 'tpot', value: load.tpotNs.asked, limit: longestTpotNs(plan) },
   ] as const;
-  for (const { objective, value, limit } of limits) {
-    if (value > limit) misses.push({ objective, value, limit, ratio: value / limit });
-  }
-  return misses;
+  return limits
+    .filter(({ value, limit }) => value > limit)
+    .map((one) => ({ ...one, ratio: one.value / one.limit, under }));
 }

@@ -17,42 +17,66 @@ export interface QueueFleet {
   readonly transferNs: number;
 }
 
+/** Share of requests at the start that see a fleet which is still filling: no part of what is measured. */
+export const WARM_UP = 0.25;
+
 /** What each request saw, ns, in order of arrival. */
 export interface QueueResult {
+  /** From arrival to the first token, its transfer to a decode instance included. */
   readonly ttftNs: Float64Array;
   /** Mean time between the tokens of a request after its first; 0 for answers of one token. */
   readonly tpotNs: Float64Array;
   readonly endNs: number;
   readonly outputTokens: number;
-  /** Share of the decode slots that the mean instance had in use over the period. */
+  /** Share of the decode slots in use while the fleet is neither filling nor emptying: after `WARM_UP`, until the last arrival. */
   readonly slotFraction: number;
+}
+
+/** Instances of one stream: who is measured when, and what each request saw so far. */
+interface Run {
+  readonly stream: RequestStream;
+  readonly steady: readonly [fromNs: number, toNs: number];
+  readonly firstNs: Float64Array;
+  readonly lastNs: Float64Array;
 }
 
 /** Runs a stream to its end. Each request is served; a fleet that is too small only makes them wait. */
 export function simulateQueue(stream: RequestStream, fleet: QueueFleet): QueueResult {
-  const firstNs = new Float64Array(stream.count);
-  const lastNs = new Float64Array(stream.count);
+  const { count, arrivalNs } = stream;
+  const run: Run = {
+    stream,
+    steady: [arrivalNs[Math.floor(WARM_UP * count)], arrivalNs[count - 1]],
+    firstNs: new Float64Array(count),
+    lastNs: new Float64Array(count),
+  };
   let usedNs = 0;
   if (fleet.prefill !== null) {
-    const readyNs = prefillAll(stream, fleet.prefill, fleet.prefillInstances, firstNs);
-    for (let i = 0; i < readyNs.length; i++) readyNs[i] += fleet.transferNs;
-    for (const { order, ready } of dealt(readyNs, fleet.decodeInstances)) {
-      usedNs += decodeAll(stream, fleet.decode, order, ready, lastNs);
+    prefillAll(run, fleet.prefill, fleet.prefillInstances);
+    for (let i = 0; i < count; i++) run.firstNs[i] += fleet.transferNs;
+    for (const { order, ready } of dealt(run.firstNs, fleet.decodeInstances)) {
+      usedNs += decodeAll(run, fleet.decode, order, ready);
     }
   } else {
-    for (const { order } of dealt(stream.arrivalNs, fleet.decodeInstances)) {
-      usedNs += mixedAll(stream, fleet.decode, order, firstNs, lastNs);
+    for (const { order } of dealt(arrivalNs, fleet.decodeInstances)) {
+      usedNs += mixedAll(run, fleet.decode, order);
     }
   }
-  return resultOf(stream, firstNs, lastNs, usedNs / fleet.decodeInstances);
+  return resultOf(run, usedNs / fleet.decodeInstances);
 }
 
-function resultOf(
+/** Time to the first token of every request on instances that only compute prompts, ns, in order of arrival. */
+export function simulatePrompts(
   stream: RequestStream,
-  firstNs: Float64Array,
-  lastNs: Float64Array,
-  usedNs: number,
-): QueueResult {
+  times: ServiceTimes,
+  instances: number,
+  transferNs: number,
+): Float64Array {
+  const firstNs = new Float64Array(stream.count);
+  prefillAll({ stream, firstNs }, times, instances);
+  return firstNs.map((ns, i) => ns + transferNs - stream.arrivalNs[i]);
+}
+
+function resultOf({ stream, steady, firstNs, lastNs }: Run, usedNs: number): QueueResult {
   const { count, arrivalNs, outputTokens } = stream;
   const ttftNs = new Float64Array(count);
   const tpotNs = new Float64Array(count);
@@ -64,7 +88,13 @@ function resultOf(
     endNs = Math.max(endNs, lastNs[i], firstNs[i]);
     tokens += outputTokens[i];
   }
-  return { ttftNs, tpotNs, endNs, outputTokens: tokens, slotFraction: endNs === 0 ? 0 : usedNs / endNs };
+  const steadyNs = steady[1] - steady[0];
+  return { ttftNs, tpotNs, endNs, outputTokens: tokens, slotFraction: steadyNs > 0 ? usedNs / steadyNs : 0 };
+}
+
+/** The part of `ns` from `now` on that is measured. */
+function within([from, to]: Run['steady'], now: number, ns: number): number {
+  return Math.max(0, Math.min(now + ns, to) - Math.max(now, from));
 }
 
 /** Requests in order of readiness, dealt to instances in turn. */
@@ -76,13 +106,12 @@ function dealt(readyNs: Float64Array, instances: number): { order: Int32Array; r
   });
 }
 
-/** Instances that only compute prompts, a chunk on every group at a time; returns when each prompt is done. */
+/** Instances that only compute prompts, a chunk on every group at a time; writes when each prompt is done. */
 function prefillAll(
-  stream: RequestStream,
+  { stream, firstNs }: Pick<Run, 'stream' | 'firstNs'>,
   times: ServiceTimes,
   instances: number,
-  firstNs: Float64Array,
-): Float64Array {
+): void {
   for (const { order } of dealt(stream.arrivalNs, instances)) {
     const desk = promptDesk(stream, times, order);
     let now = 0;
@@ -94,7 +123,6 @@ function prefillAll(
       now += times.nextChunkNs(tokens);
     }
   }
-  return firstNs.slice();
 }
 
 /** Requests by the step after which they leave. */
@@ -126,13 +154,12 @@ function stepsFor(outputTokens: number, tokensPerStep: number): number {
   return Math.ceil((outputTokens - 1) / tokensPerStep);
 }
 
-/** One instance that only decodes; returns the time that its slots were in use, as a share of all of them, ns. */
+/** One instance that only decodes; returns the measured time that its slots were in use, as a share of all of them, ns. */
 function decodeAll(
-  { outputTokens }: RequestStream,
+  { stream, steady, lastNs }: Run,
   times: ServiceTimes,
   order: Int32Array,
   ready: Float64Array,
-  lastNs: Float64Array,
 ): number {
   const gone = leaving();
   let [now, used, active, step, next] = [0, 0, 0, 0, 0];
@@ -140,7 +167,7 @@ function decodeAll(
     if (active === 0 && next < order.length) now = Math.max(now, ready[next]);
     while (next < order.length && ready[next] <= now && active < times.slots) {
       const id = order[next++];
-      const steps = stepsFor(outputTokens[id], times.tokensPerStep);
+      const steps = stepsFor(stream.outputTokens[id], times.tokensPerStep);
       lastNs[id] = now;
       if (steps === 0) continue;
       gone.add(step + steps - 1, id);
@@ -148,8 +175,8 @@ function decodeAll(
     }
     if (active === 0) continue;
     const ns = times.decodeNs(Math.ceil(active / times.groups));
+    used += (within(steady, now, ns) * active) / times.slots;
     now += ns;
-    used += (ns * active) / times.slots;
     gone.at(step++, (id) => {
       lastNs[id] = now;
       active--;
@@ -166,7 +193,11 @@ function promptDesk({ promptTokens, arrivalNs }: RequestStream, times: ServiceTi
   let next = 0;
   return {
     waiting: () => open.length > 0 || next < order.length,
-    nextArrivalNs: () => (open.length > 0 ? 0 : arrivalNs[order[next]]),
+    /** When there is something to compute: 0 for now, Infinity for never again. */
+    nextArrivalNs() {
+      if (open.length > 0) return 0;
+      return next < order.length ? arrivalNs[order[next]] : Number.POSITIVE_INFINITY;
+    },
     /** Computes a chunk on every group; returns tokens of the fullest group. Finished requests go to `finished`. */
     step(now: number, freeSlots: number, finished: number[]): number {
       while (next < order.length && arrivalNs[order[next]] <= now && open.length < freeSlots)
@@ -188,37 +219,43 @@ function promptDesk({ promptTokens, arrivalNs }: RequestStream, times: ServiceTi
   };
 }
 
-/** One instance that computes a chunk of waiting prompts beside each decode step. */
-function mixedAll(
-  stream: RequestStream,
-  times: ServiceTimes,
-  order: Int32Array,
-  firstNs: Float64Array,
-  lastNs: Float64Array,
-): number {
+/** One instance that computes a chunk of waiting prompts beside each decode step; returns what `decodeAll` does. */
+function mixedAll({ stream, steady, firstNs, lastNs }: Run, times: ServiceTimes, order: Int32Array): number {
   const gone = leaving();
   const desk = promptDesk(stream, times, order);
+  /** Prompts that are on their way through later stages. */
+  let emerging: number[] = [];
   let [now, used, active, step] = [0, 0, 0, 0];
-  while (desk.waiting() || active > 0) {
-    if (active === 0) now = Math.max(now, desk.nextArrivalNs());
+  while (desk.waiting() || active > 0 || emerging.length > 0) {
+    if (active === 0) {
+      const arrival = emerging.length < times.slots ? desk.nextArrivalNs() : Number.POSITIVE_INFINITY;
+      const soonest = emerging.reduce((least, id) => Math.min(least, firstNs[id]), arrival);
+      now = Math.max(now, soonest);
+    }
+    emerging = emerging.filter((id) => {
+      if (firstNs[id] > now) return true;
+      lastNs[id] = firstNs[id];
+      const steps = stepsFor(stream.outputTokens[id], times.tokensPerStep);
+      if (steps === 0) return false;
+      gone.add(step + steps - 1, id);
+      active++;
+      return false;
+    });
     const finished: number[] = [];
-    const tokens = desk.step(now, times.slots - active, finished);
+    const tokens = desk.step(now, times.slots - active - emerging.length, finished);
     const decodeNs = active === 0 ? 0 : times.decodeNs(Math.ceil(active / times.groups));
+    for (const id of finished) {
+      firstNs[id] = now + decodeNs + times.chunkNs(tokens);
+      emerging.push(id);
+    }
     const ns = decodeNs + (tokens === 0 ? 0 : times.nextChunkNs(tokens));
+    used += (within(steady, now, ns) * active) / times.slots;
     now += ns;
-    used += (ns * active) / times.slots;
+    if (active === 0) continue;
     gone.at(step++, (id) => {
       lastNs[id] = now;
       active--;
     });
-    for (const id of finished) {
-      firstNs[id] = now;
-      lastNs[id] = now;
-      const steps = stepsFor(stream.outputTokens[id], times.tokensPerStep);
-      if (steps === 0) continue;
-      gone.add(step + steps - 1, id);
-      active++;
-    }
   }
   return used;
 }

@@ -52,3 +52,18 @@ export function requestStream(options: StreamOptions): RequestStream {
   }
   return { count, ratePerSec, arrivalNs, promptTokens, outputTokens: outputs };
 }
+
+/** Requests whose prompts stand for all in `promptTokensAt`, and standard errors by which another sample may differ. */
+const LENGTHS = 4000;
+const STANDARD_ERRORS = 3;
+
+/**
+ * A number of computed prompt tokens that the `level` quantile of a stream of thousands of requests does not fall
+ * below: the quantile of the lengths themselves less three standard errors of its level.
+ */
+export function promptTokensAt(options: Omit<StreamOptions, 'count' | 'ratePerSec'>, level: number): number {
+  const { promptTokens } = requestStream({ ...options, count: LENGTHS, ratePerSec: 1 });
+  const error = STANDARD_ERRORS * Math.sqrt((2 * level * (1 - level)) / LENGTHS);
+  const sorted = promptTokens.slice().sort();
+  return sorted[Math.floor(Math.max(0, level - error) * (LENGTHS - 1))];
+}

@@ -5,7 +5,7 @@
 
 import type { OverlapName } from '../layer-schedule.js';
 import type { Layout } from '../layout.js';
-import { BATCHES, type Fidelity, type Pools } from '../pools.js';
+import { BATCHES, chunksOf, type Fidelity, type Pools } from '../pools.js';
 
 /** Times of one instance as a queue sees it. */
 export interface ServiceTimes {
@@ -50,19 +50,18 @@ export function serviceTimes(
   chunkTokens: number,
   fidelity: Fidelity,
 ): ServiceTimes {
-  const { engine, requests } = pools.plan;
+  const { engine } = pools.plan;
   const batches = [...new Set([...BATCHES.filter((n) => n < sequences), sequences])];
   const decode = batches.map(
     (n) => pools.decode(layout, n, overlap, fidelity).tpotNs * engine.acceptedTokens,
   );
-  const prompt = Math.max(1, Math.round(requests.inputTokens * (1 - requests.cacheHitRate)));
-  const chunks = [...new Set([chunkTokens / 8, chunkTokens / 4, chunkTokens / 2, chunkTokens])];
-  const pool = chunks.map((n) => pools.prefill(layout, n, overlap, fidelity));
-  // The time of one chunk alone: a prompt of several chunks waits for all but the last to enter.
-  const enter = pool.map(
-    (one, i) => (1e9 * (chunks[i] / prompt) * layout.attentionData) / one.requestsPerSec,
-  );
-  const leave = pool.map((one, i) => one.latencyNs - (Math.ceil(prompt / chunks[i]) - 1) * enter[i]);
+  // The prompt that objectives are held to is a size of its own, so that its bound is what the queue gives it.
+  const { rest } = chunksOf(pools.promptTokens, chunkTokens);
+  const sizes = new Set([chunkTokens / 8, chunkTokens / 4, chunkTokens / 2, rest, chunkTokens]);
+  const chunks = [...sizes].sort((a, b) => a - b);
+  const timed = chunks.map((n) => pools.chunk(layout, n, overlap, fidelity));
+  const enter = timed.map(({ enterNs }) => enterNs);
+  const leave = timed.map(({ leaveNs }) => leaveNs);
   return {
     slots: sequences * layout.attentionData,
     groups: layout.attentionData,

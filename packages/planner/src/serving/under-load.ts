@@ -4,23 +4,21 @@
  * One idea: start from the fleet that the mean rate needs and add the kind of instance whose objective is missed.
  */
 import { type Fleet, instancesFor } from '../economics.js';
+import { MOST_GROWTH } from '../feeds.js';
 import { layoutRanks } from '../layout.js';
 import { longestTpotNs } from '../objectives.js';
+import { heldUnderLoad } from '../pools.js';
 import type { Evaluated, Search } from '../search.js';
-import { type QueueFleet, quantileOf, simulateQueue } from './queue.js';
+import { type QueueFleet, quantileOf, simulateQueue, WARM_UP } from './queue.js';
 import { type RequestStream, requestStream } from './requests.js';
 import { serviceTimes } from './service-times.js';
 
 /** Load of the decode instance where no rate is asked. */
-const LOAD_WITHOUT_RATE = 0.8;
+export const LOAD_WITHOUT_RATE = 0.8;
 /** Requests that are simulated: many times the slots, so that filling and emptying them is a small part. */
 const LEAST_REQUESTS = 4000;
 const REQUESTS_PER_SLOT = 12;
 const MOST_REQUESTS = 60_000;
-/** Share of requests at the start that see an empty fleet and are left out of quantiles. */
-const WARM_UP = 0.25;
-/** Most instances over those that the mean rate needs. */
-const MOST_GROWTH = 2;
 
 export interface UnderLoad {
   readonly ratePerSec: number;
@@ -29,7 +27,7 @@ export interface UnderLoad {
   readonly tpotNs: Quantiles;
   readonly slotFraction: number;
   readonly requests: number;
-  /** True when the quantiles hold the objectives; null where none is on a quantile. */
+  /** True when the quantiles hold the objectives; null where objectives are not held under load. */
   readonly holds: boolean | null;
 }
 
@@ -49,7 +47,7 @@ export function underLoad(one: Evaluated, on: Search): UnderLoad {
   const ratePerSec = economics.fleet?.ratePerSec ?? LOAD_WITHOUT_RATE * decode.requestsPerSec;
   const least = {
     decode: economics.fleet?.decodeInstances ?? 1,
-    prefill: prefill === null ? 0 : instancesFor(ratePerSec, prefill),
+    prefill: prefill === null ? 0 : (economics.fleet?.prefillInstances ?? instancesFor(ratePerSec, prefill)),
   };
   const times = timesOf(one, on);
   const wanted = REQUESTS_PER_SLOT * times.decode.slots * least.decode;
@@ -59,7 +57,7 @@ export function underLoad(one: Evaluated, on: Search): UnderLoad {
     measured(stream, { ...times, decodeInstances, prefillInstances }, one, objectives.quantile ?? 0.5);
   let [decodes, prefills] = [least.decode, least.prefill];
   let found = at(decodes, prefills);
-  if (objectives.quantile === null) return { ...found, holds: null };
+  if (!heldUnderLoad(pools.plan)) return { ...found, holds: null };
   const tpotLimit = longestTpotNs(pools.plan);
   for (;;) {
     const late = found.ttftNs.asked > (objectives.ttftNs ?? Number.POSITIVE_INFINITY);
@@ -74,14 +72,15 @@ export function underLoad(one: Evaluated, on: Search): UnderLoad {
   }
 }
 
-function timesOf({ layout, decode, prefill }: Evaluated, { pools }: Search) {
+function timesOf(one: Evaluated, { pools }: Search) {
+  const { layout, decode, prefill } = one;
   const { chunkTokens } = pools.plan.engine;
   return {
-    decode: serviceTimes(pools, layout, decode.overlap, decode.sequences, chunkTokens, 'bound'),
+    decode: serviceTimes(pools, layout, decode.overlap, decode.sequences, chunkTokens, one.fidelity),
     prefill:
       prefill === null
         ? null
-        : serviceTimes(pools, prefill.layout, prefill.overlap, 1, prefill.chunkTokens, 'bound'),
+        : serviceTimes(pools, prefill.layout, prefill.overlap, 1, prefill.chunkTokens, 'refined'),
     transferNs: prefill === null ? 0 : pools.transferNs(prefill.layout),
   };
 }

@@ -3,9 +3,13 @@
  * One idea: a step is so many micro-batches through the slowest stage, and what the whole fleet does once after them.
  * Weights and gradients are in 16 and 32 bits; nothing of the last phase is assumed to hide behind the first.
  */
+import { overlaps } from '@epsim/engine';
 import { activeParamCount, profileFor } from '@epsim/model';
 import { type ModelShape, type PlanRequest, precisions, type Scenario } from '@epsim/spec';
 import { enumerateLayouts, mostRanks } from '../candidates.js';
+import { errorBarOf } from '../errors/error-bar.js';
+import { createPartErrors, type FindPartErrors } from '../errors/part-errors.js';
+import { dominantText } from '../errors/plan-errors.js';
 import type { OverlapName } from '../layer-schedule.js';
 import { type Layout, layoutName, layoutRanks } from '../layout.js';
 import { type LoadSample, sampleLoads } from '../load-sample.js';
@@ -34,6 +38,10 @@ export interface TrainingLayout {
   readonly tokensPerSecPerRank: number | null;
   /** Useful FLOPs (6 a parameter and token) over the BF16 peak. */
   readonly modelFlopsFraction: number | null;
+  /** Of tokens per second and rank, twice as wide as a serving step's would be: no training step was scored. */
+  readonly relErrorBar: number | null;
+  /** Which part of a forward pass adds most to it. */
+  readonly errorFrom: string | null;
   readonly memoryBytesPerRank: number;
   readonly memory: TrainingMemory;
 }
@@ -66,10 +74,11 @@ export function planTraining(scenario: Scenario, readFile?: (path: string) => Ui
   const asTrained: Scenario = { ...scenario, model };
   const sample: LoadSample = sampleLoads(asTrained, readFile);
   const step = createStepModel(asTrained, sample, 0);
+  const errors = createPartErrors(asTrained);
   const { layouts } = enumerateLayouts(asTrained, Math.min(mostRanks(scenario), cluster.rankCount));
   const planned = layouts
     .filter((layout) => layout.redundantExperts === 0 && cluster.rankCount % layoutRanks(layout) === 0)
-    .map((layout) => trainingLayout(asTrained, request, layout, step));
+    .map((layout) => trainingLayout(asTrained, request, layout, step, errors));
   const speed = (one: TrainingLayout) =>
     one.feasible ? (one.tokensPerSecPerRank ?? 0) : -one.memoryBytesPerRank;
   planned.sort((a, b) => speed(b) - speed(a));
@@ -87,6 +96,7 @@ export function planTraining(scenario: Scenario, readFile?: (path: string) => Ui
       request.training.recompute ? 'the forward pass is computed again' : 'every activation is stored',
       'a backward pass computes twice what a forward pass does and moves the same rows',
       'gradients travel after the last micro-batch and hide behind nothing',
+      'error bars are those of serving steps, doubled: nothing published was scored against a training step',
       'the vision tower and extra prediction layers are not trained',
     ],
   };
@@ -103,6 +113,7 @@ function trainingLayout(
   request: PlanRequest,
   layout: Layout,
   step: StepModel,
+  errors: FindPartErrors,
 ): TrainingLayout {
   const { model, cluster } = scenario;
   const replicas = cluster.rankCount / layoutRanks(layout);
@@ -117,6 +128,7 @@ function trainingLayout(
   const fallen = (why: string): TrainingLayout => ({
     ...{ ...named, feasible: false, why, overlap: null, microBatches: null, stepNs: null, phases: null },
     ...{ bubbleFraction: null, tokensPerSecPerRank: null, modelFlopsFraction: null },
+    ...{ relErrorBar: null, errorFrom: null },
   });
   if (memory.total > limit) {
     return fallen(missText({ objective: 'memory', value: memory.total, limit, ratio: memory.total / limit }));
@@ -136,7 +148,9 @@ function trainingLayout(
       ...pipelineTime(step, request, layout, microBatches, overlap),
     }));
     const [best] = timed.sort((a, b) => a.forward + a.backward - b.forward - b.backward);
-    const { forward, backward, bubble } = best;
+    const { forward, backward, bubble, parts } = best;
+    const batchTokens = (tokens * layout.attentionData) / overlaps[best.overlap].microBatches;
+    const bar = errorBarOf(parts, errors(layout, batchTokens), false);
     const phases: TrainingPhases = { forward, backward, bubble, ...once };
     const stepNs = forward + backward + bubble + once.gradients + once.optimizer;
     const tokensPerSec = (1e9 * training.globalBatchTokens) / stepNs / cluster.rankCount;
@@ -145,6 +159,7 @@ function trainingLayout(
       bubbleFraction: bubble / (forward + backward + bubble),
       tokensPerSecPerRank: tokensPerSec,
       modelFlopsFraction: (6 * activeParamCount(model) * tokensPerSec) / cluster.device.flopsPerSec.bf16,
+      ...{ relErrorBar: bar.nineTenths, errorFrom: dominantText(bar) },
     };
   } catch (thrown) {
     if (!(thrown instanceof RangeError)) throw thrown;
@@ -159,7 +174,7 @@ function pipelineTime(
   layout: Layout,
   microBatches: number,
   overlap: OverlapName,
-): Pick<TrainingPhases, 'forward' | 'backward' | 'bubble'> {
+): Pick<TrainingPhases, 'forward' | 'backward' | 'bubble'> & { readonly parts: StepParts } {
   const tokens = training.sequenceTokens * training.microBatchSequences;
   const time = step.bound(
     layout,
@@ -178,6 +193,7 @@ function pipelineTime(
     forward: microBatches * once,
     backward: microBatches * twice,
     bubble: (layout.pipeline - 1) * (once + twice),
+    parts: time.parts,
   };
 }
 

@@ -27,10 +27,11 @@ function best(one: TrainingLayout): string[] {
   const { memory, phases } = one;
   return [
     `Best: ${one.layout} on ${one.ranks} ranks, ${one.replicas} times, ${one.microBatches} micro-batches, ${one.overlap}`,
-    `      ${formatNs(one.stepNs ?? 0)} a step, ${Math.round(one.tokensPerSecPerRank ?? 0)} tokens/s per rank, ${(100 * (one.modelFlopsFraction ?? 0)).toFixed(1)} % of the BF16 peak`,
+    `      ${formatNs(one.stepNs ?? 0)} a step, ${Math.round(one.tokensPerSecPerRank ?? 0)} tokens/s per rank +- ${Math.round(100 * (one.relErrorBar ?? 0))} %, ${(100 * (one.modelFlopsFraction ?? 0)).toFixed(1)} % of the BF16 peak`,
     `      ${Object.entries(phases ?? {})
       .map(([name, ns]) => `${name} ${formatNs(ns)}`)
       .join(', ')}`,
+    `      The bar holds for nine figures of ten; what adds most: ${one.errorFrom}`,
     `      memory ${formatBytes(memory.total)}: weights ${formatBytes(memory.weights)}, gradients ${formatBytes(memory.gradients)}, optimiser ${formatBytes(memory.optimizer)}, activations ${formatBytes(memory.activations)}`,
   ];
 }

@@ -6,6 +6,7 @@ import { catalog } from '@epsim/engine';
 import { parseScenario, type Scenario } from '@epsim/spec';
 import { createPlacer } from '../chains.js';
 import { PREFILL_KERNEL_SHARE } from '../engine-share.js';
+import { createPlanErrors } from '../errors/plan-errors.js';
 import type { Layout } from '../layout.js';
 import { type LoadSample, sampleLoads } from '../load-sample.js';
 import { searchOf } from '../plan-search.js';
@@ -21,6 +22,10 @@ export interface ValidatedRow {
   readonly predicted: number;
   /** predicted / published - 1. */
   readonly error: number;
+  /** The same with the row's source left out of the fit of the prefill share. */
+  readonly leaveOutError: number;
+  /** What the errors of its step's parts come to, and so the bar that half and nine tenths of the rows should lie within. */
+  readonly partsError: number;
   readonly assumed: readonly string[];
 }
 
@@ -41,36 +46,53 @@ export interface EndToEnd {
 /** Predicts every published row; takes a few seconds. */
 export function validateEndToEnd(rows: readonly ServingRow[] = servingRows): EndToEnd {
   const samples = new Map<string, LoadSample>();
-  const validated = rows.map((row): ValidatedRow => {
-    const predicted = predict(row, samples);
+  const timed = rows.map((row) => {
+    const { predicted, partsError } = predict(row, samples);
     const { source, name, phase, ranks, tokensPerSecPerRank: published, assumed } = row;
-    return { source, name, phase, ranks, published, predicted, error: predicted / published - 1, assumed };
+    return {
+      source,
+      name,
+      phase,
+      ranks,
+      published,
+      predicted,
+      error: predicted / published - 1,
+      partsError,
+      assumed,
+    };
   });
-  const errors = validated.map(({ error }) => Math.abs(error));
+  const validated = timed.map(
+    (row): ValidatedRow => ({ ...row, leaveOutError: errorWithoutSource(row, timed) }),
+  );
+  const absolute = (of: (row: ValidatedRow) => number, some = validated) =>
+    some.map((row) => Math.abs(of(row)));
+  const error = (row: ValidatedRow) => row.error;
   const phase = (wanted: ServingRow['phase']) =>
     quantile(
-      validated.filter((row) => row.phase === wanted).map(({ error }) => Math.abs(error)),
+      absolute(
+        error,
+        validated.filter((row) => row.phase === wanted),
+      ),
       0.5,
     );
   return {
     rows: validated,
-    medianError: quantile(errors, 0.5),
-    p90Error: quantile(errors, 0.9),
-    bias: quantile(
-      validated.map(({ error }) => error),
-      0.5,
-    ),
+    medianError: quantile(absolute(error), 0.5),
+    p90Error: quantile(absolute(error), 0.9),
+    bias: quantile(validated.map(error), 0.5),
     medianErrorByPhase: { prefill: phase('prefill'), decode: phase('decode') },
     leaveSourceOutMedianError: quantile(
-      validated.map((row) => errorWithoutSource(row, validated)),
+      absolute((row) => row.leaveOutError),
       0.5,
     ),
     fittedPrefillShare: fittedShare(validated),
   };
 }
 
+type TimedRow = Omit<ValidatedRow, 'leaveOutError'>;
+
 /** The share with which the medians of the sources have no bias: their median, so that no source outvotes others by rows. */
-function fittedShare(rows: readonly ValidatedRow[]): number {
+function fittedShare(rows: readonly TimedRow[]): number {
   const prefill = rows.filter(({ phase }) => phase === 'prefill');
   const sources = [...new Set(prefill.map(({ source }) => source))];
   const medians = sources.map((source) =>
@@ -82,10 +104,10 @@ function fittedShare(rows: readonly ValidatedRow[]): number {
   return PREFILL_KERNEL_SHARE * quantile(medians, 0.5);
 }
 
-function errorWithoutSource(row: ValidatedRow, rows: readonly ValidatedRow[]): number {
-  if (row.phase === 'decode') return Math.abs(row.error);
+function errorWithoutSource(row: TimedRow, rows: readonly TimedRow[]): number {
+  if (row.phase === 'decode') return row.error;
   const share = fittedShare(rows.filter(({ source }) => source !== row.source));
-  return Math.abs(((row.predicted / PREFILL_KERNEL_SHARE) * share) / row.published - 1);
+  return ((row.predicted / PREFILL_KERNEL_SHARE) * share) / row.published - 1;
 }
 
 function scenarioOf(row: ServingRow): Scenario {
@@ -111,8 +133,11 @@ function scenarioOf(row: ServingRow): Scenario {
   return parseScenario(JSON.stringify(document), { file: name, catalog });
 }
 
-/** Tokens per second and rank of the row's layout. */
-function predict(row: ServingRow, samples: Map<string, LoadSample>): number {
+/** Tokens per second and rank of the row's layout, and what the errors of its parts come to. */
+function predict(
+  row: ServingRow,
+  samples: Map<string, LoadSample>,
+): { readonly predicted: number; readonly partsError: number } {
   const scenario = scenarioOf(row);
   const key = JSON.stringify([scenario.model.moe, scenario.workload]);
   const sample = samples.get(key) ?? sampleLoads(scenario);
@@ -127,9 +152,14 @@ function predict(row: ServingRow, samples: Map<string, LoadSample>): number {
     redundantExperts: row.redundantExperts,
   };
   const { pools } = searchOf(scenario, sample, createPlacer(scenario, sample));
-  return row.phase === 'decode'
-    ? pools.decode(layout, row.batch, overlap, 'refined').tokensPerSec / ranks
-    : (pools.prefill(layout, row.batch, overlap, 'refined').requestsPerSec * row.tokens) / ranks;
+  const errors = createPlanErrors(scenario);
+  if (row.phase === 'decode') {
+    const pool = pools.decode(layout, row.batch, overlap, 'refined');
+    return { predicted: pool.tokensPerSec / ranks, partsError: errors.decode(pool).partsError };
+  }
+  const pool = pools.prefill(layout, row.batch, overlap, 'refined');
+  const predicted = (pool.requestsPerSec * row.tokens) / ranks;
+  return { predicted, partsError: errors.prefill(pool).partsError };
 }
 
 function quantile(values: readonly number[], q: number): number {

@@ -1,0 +1,28 @@
+/**
+ * Errors of published serving throughputs, a source left out of the fit of its own rows: predicted / published - 1,
+ * and what the errors of the step's parts come to. `npm run docs` writes it from `validateEndToEnd`.
+ */
+import type { ScoredFigure } from './error-bar.js';
+
+export const scoredRows: readonly ScoredFigure[] = [
+  { source: 'LMSYS', phase: 'prefill', error: -0.1292, partsError: 0.1463 },
+  { source: 'LMSYS', phase: 'prefill', error: -0.0986, partsError: 0.1471 },
+  { source: 'LMSYS', phase: 'prefill', error: -0.0622, partsError: 0.1484 },
+  { source: 'LMSYS', phase: 'decode', error: 0.0964, partsError: 0.2478 },
+  { source: 'LMSYS', phase: 'decode', error: -0.0778, partsError: 0.2563 },
+  { source: 'LMSYS', phase: 'decode', error: 0.1683, partsError: 0.2438 },
+  { source: 'LMSYS', phase: 'decode', error: 0.0487, partsError: 0.2514 },
+  { source: 'LMSYS', phase: 'prefill', error: -0.1638, partsError: 0.1517 },
+  { source: 'DeepSeek', phase: 'prefill', error: -0.1559, partsError: 0.07 },
+  { source: 'DeepSeek', phase: 'decode', error: 0.0375, partsError: 0.0905 },
+  { source: 'DeepSeek', phase: 'prefill', error: 0.4653, partsError: 0.0758 },
+  { source: 'DeepSeek', phase: 'decode', error: 0.0735, partsError: 0.0973 },
+  { source: 'vLLM', phase: 'prefill', error: 0.001, partsError: 0.2158 },
+  { source: 'vLLM', phase: 'prefill', error: -0.0469, partsError: 0.2129 },
+  { source: 'vLLM', phase: 'prefill', error: 0.2009, partsError: 0.2126 },
+  { source: 'vLLM', phase: 'prefill', error: 0.0792, partsError: 0.2084 },
+  { source: 'vLLM', phase: 'prefill', error: 0.0461, partsError: 0.2143 },
+  { source: 'vLLM', phase: 'prefill', error: 0.0547, partsError: 0.2099 },
+  { source: 'vLLM', phase: 'prefill', error: 0.0611, partsError: 0.2104 },
+  { source: 'vLLM', phase: 'prefill', error: 0.0766, partsError: 0.208 },
+];
