@@ -1,7 +1,6 @@
 import {
   balancedLoads,
   calibrate,
-  deviceProfileFrom,
   type Experiment,
   type FittedProfile,
   linkCosts,
@@ -15,7 +14,7 @@ import {
   shippedValues,
   systemFigures,
 } from '@epsim/calibration';
-import { expertComputeTime } from '@epsim/model';
+import { expertComputeTime, expertProfileOf } from '@epsim/model';
 import { modelPresets } from '@epsim/spec';
 import { describe, expect, test } from 'vitest';
 
@@ -146,7 +145,7 @@ describe('leaving a group out', () => {
     for (const phase of ['dispatch', 'combine'] as const) {
       const stated = linkProfiles[`h200/low-latency-${phase}`]?.parameters ?? {};
       expect(Object.keys(stated)).toEqual(['startNs', 'perMessageNs', 'upFraction', 'rowNs']);
-      const costs = linkCosts('H200 SXM', 'low-latency', phase, { ep: 32 });
+      const costs = linkCosts({ name: 'H200 SXM' }, 'low-latency', phase, { ep: 32 });
       expect(costs?.link.startNs).toBe(stated.startNs);
       expect(costs?.link.outFraction).toBe(linkProfiles[`h100/low-latency-${phase}`]?.parameters.outFraction);
       expect(costs?.relErrorBar).toBe(
@@ -203,7 +202,7 @@ describe('calibrating', () => {
     const fit = calibrate(fileNamed(name).text, name).profiles.find(
       (one) => one.profile === 'h200/marlin-w4a16',
     );
-    const profile = deviceProfileFrom(fit as FittedProfile);
+    const profile = expertProfileOf(fit as FittedProfile);
     expect(profile?.experts.startNs).toBe(fit?.parameters.startNs);
     expect(profile?.experts.tileRows).toEqual([8, 16, 32, 48, 64]);
     const k3 = modelPresets['kimi-k3'];
@@ -216,7 +215,7 @@ describe('calibrating', () => {
     ).ns;
     expect(Math.abs(ns / 5_735_000 - 1)).toBeLessThan(0.1);
     const link = calibrate(fileNamed('nvlink_onesided_gb200.csv').text).profiles[0];
-    expect(deviceProfileFrom(link as FittedProfile)).toBeNull();
+    expect(expertProfileOf(link as FittedProfile)).toBeNull();
   });
 
   test('faster measurements give faster links', () => {
@@ -240,11 +239,11 @@ describe('calibrating', () => {
 
 describe('costs of an exchange for a network model', () => {
   test('a measured system has its own and an unmeasured one borrows with twice the error bar', () => {
-    const own = linkCosts('H100 SXM', 'low-latency', 'dispatch');
+    const own = linkCosts({ name: 'H100 SXM' }, 'low-latency', 'dispatch');
     expect(own?.provenance).toBe('fitted');
-    const far = linkCosts('H100 SXM', 'low-latency', 'dispatch', { ep: 256, tokens: 128 });
+    const far = linkCosts({ name: 'H100 SXM' }, 'low-latency', 'dispatch', { ep: 256, tokens: 128 });
     expect(far?.relErrorBar).toBe(2 * (own?.relErrorBar as number));
-    const borrowed = linkCosts('H20', 'low-latency', 'dispatch');
+    const borrowed = linkCosts({ name: 'H20' }, 'low-latency', 'dispatch');
     expect(borrowed?.provenance).toBe('derived');
     expect(borrowed?.relErrorBar).toBe(2 * (linkProfiles[borrowed?.profile ?? '']?.leaveOutError as number));
   });

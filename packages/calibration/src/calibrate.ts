@@ -2,6 +2,7 @@
  * Fits profiles to a table of measurements: one profile for each system and kernel in it.
  * The one idea: the number that a profile promises is its error on rows of a degree that the fit did not see.
  */
+import type { KernelFit } from '@epsim/spec';
 import type { CsvTable } from './csv.js';
 import { type Experiment, rangeOf, recordOf, type TableReading, type TimeModel } from './experiment.js';
 import { type FitOptions, fitParameters, toldParameters } from './fit.js';
@@ -9,24 +10,14 @@ import { measurementsIn } from './measurements.js';
 import { relativeValues } from './profiles/shipped.js';
 import { median, summarise } from './statistics.js';
 
-export interface FittedProfile {
-  /** "system/kernel" */
-  readonly profile: string;
-  readonly model: string;
+/** A fit with what people want to know of it. */
+export interface FittedProfile extends KernelFit {
   readonly summary: string;
-  /** Those that the rows tell; the others stay with whoever uses the profile. */
-  readonly parameters: Readonly<Record<string, number>>;
   /** Measured values that were fitted. */
   readonly rows: number;
-  /** What the rows span: ranks, tokens and the like, smallest and largest. */
-  readonly range: Readonly<Record<string, readonly [number, number]>>;
-  readonly medianError: number | null;
   readonly p90Error: number | null;
-  /** Median error of rows whose group was left out of the fit; null when there is only one group. */
-  readonly leaveGroupOutMedianError: number | null;
   /** What the left out groups are: "ep", "hidden", "tokens". */
   readonly groupedBy: string | null;
-  readonly source: string;
 }
 
 /** Experiments by profile, in order of first appearance. */
@@ -139,7 +130,8 @@ function fitProfile(profile: string, experiments: readonly Experiment[], source:
 
 /** The comment that says where a table is from, else its name. */
 function sourceOf(table: CsvTable | null, name: string): string {
-  return table?.notes.find((note) => note.startsWith('source')) ?? table?.notes[0] ?? name;
+  const note = table?.notes.find((one) => one.startsWith('source')) ?? table?.notes[0] ?? name;
+  return note.replace(/^source:\s*/, '').replace(/\.$/, '');
 }
 
 export interface Calibration {

@@ -26,6 +26,8 @@ export interface RowModel {
   readonly model: TimeModel;
   /** Groups that may be left out as a whole, the coarsest first: "ep 32", "hidden 7168". */
   readonly groups: readonly string[];
+  /** Where the row lies beside its groups: rows per expert, experts per rank, their shape. */
+  readonly spans?: Readonly<Record<string, number>>;
   /** What a reader of the worst rows needs to find it. */
   readonly label: string;
   /** Nanoseconds, or bytes per second where only a bandwidth was published. */
@@ -59,16 +61,19 @@ export function recordOf(model: TimeModel, values: readonly number[]): Record<st
   return Object.fromEntries(model.parameters.map((parameter, i) => [parameter.name, values[i] as number]));
 }
 
-/** Smallest and largest number of each kind of group: { ep: [8, 32], tokens: [1, 1024] }. */
+/** Smallest and largest number of each kind of group and span: { ep: [8, 32], tokens: [1, 1024] }. */
 export function rangeOf(experiments: readonly Experiment[]): Record<string, readonly [number, number]> {
   const range: Record<string, readonly [number, number]> = {};
-  for (const { groups } of experiments) {
+  const widen = (kind: string, value: number) => {
+    const [low, high] = range[kind] ?? [value, value];
+    range[kind] = [Math.min(low, value), Math.max(high, value)];
+  };
+  for (const { groups, spans = {} } of experiments) {
+    for (const [kind, value] of Object.entries(spans)) widen(kind, value);
     for (const group of groups) {
       const [, kind = '', text = ''] = /^(\S+) (\S+)$/.exec(group) ?? [];
       const value = Number(text);
-      if (kind === '' || Number.isNaN(value)) continue;
-      const [low, high] = range[kind] ?? [value, value];
-      range[kind] = [Math.min(low, value), Math.max(high, value)];
+      if (kind !== '' && !Number.isNaN(value)) widen(kind, value);
     }
   }
   return range;

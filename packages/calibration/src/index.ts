@@ -14,7 +14,6 @@ export {
   lowLatencyModel,
 } from './models/link-model.js';
 export { distinctGroups } from './occupancy.js';
-export { deviceProfileFrom } from './profiles/device-profile-from.js';
 export { type ExchangeCase, type ExchangeKernel, type LinkCosts, linkCosts } from './profiles/link-costs.js';
 export type { LinkProfile } from './profiles/link-profile.js';
 export { linkProfiles } from './profiles/link-profile-data.js';

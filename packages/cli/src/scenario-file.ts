@@ -33,9 +33,7 @@ export function readText(path: string): string {
 /** A reader of the files that a scenario and its overrides name. */
 export function readerBeside(scenarioPath: string, set: readonly string[]): (path: string) => Uint8Array {
   const folder = dirname(resolve(scenarioPath));
-  const named = new Set(
-    set.map((override) => override.slice(override.indexOf('=') + 1).replace(/^(["'])(.*)\1$/, '$2')),
-  );
+  const named = new Set(set.flatMap((override) => pathsIn(override.slice(override.indexOf('=') + 1))));
   return (path) => {
     if (named.has(path)) return readBytes(path);
     const full = resolve(folder, path);
@@ -47,6 +45,13 @@ export function readerBeside(scenarioPath: string, set: readonly string[]): (pat
     }
     return readBytes(full);
   };
+}
+
+/** What an override's value may name: itself, or the entries of a list, without quotes. */
+function pathsIn(value: string): string[] {
+  const bare = (text: string) => text.trim().replace(/^(["'])(.*)\1$/, '$2');
+  const list = /^\s*\[(.*)\]\s*$/.exec(value)?.[1];
+  return [bare(value), ...(list?.split(',').map(bare) ?? [])];
 }
 
 /**

@@ -39,6 +39,8 @@ export function sourcesOf({ model, cluster }: Scenario): Readonly<Record<string,
   const profile = profileFor(cluster.device, model.precision.routedExperts);
   const { scaleUp, scaleOut } = cluster.topology;
   const step = 'steps of the parts below';
+  const error = profile.leaveOutError;
+  const bar = error === null ? '' : `; rows left out are ${(100 * error).toFixed(1)} % off`;
   return {
     ttftNs: `${step} for a prompt alone, or the asked quantile of a simulated queue of them`,
     tpotNs: `${step} with a full instance; tokensPerSecPerUser is its inverse`,
@@ -49,7 +51,7 @@ export function sourcesOf({ model, cluster }: Scenario): Readonly<Record<string,
       'parameter list and state arithmetic of the model, to the byte; activations and buffers are bounds',
     model: model.source,
     device: cluster.device.source,
-    experts: `${profile.provenance}: ${profile.source}`,
+    experts: `${profile.provenance}: ${profile.source}${bar}`,
     attention: `derived: roofline of ${cluster.device.name} at fractions of ${profile.name}`,
     scaleUp: `${scaleUp.achieved.provenance}: ${scaleUp.achieved.source}`,
     ...(scaleOut === null

@@ -5,6 +5,22 @@
  */
 import type { Provenance } from './provenance.js';
 
+/** Numbers of one kernel on one device, fitted to a user's own measurements: an entry of what `epsim calibrate -o` writes. */
+export interface KernelFit {
+  /** System and kernel: h200/low-latency-dispatch. */
+  readonly profile: string;
+  /** The time model whose parameters these are. */
+  readonly model: string;
+  /** Those that the rows told; the others stay as published. */
+  readonly parameters: Readonly<Record<string, number>>;
+  /** What the rows span: ep, tokens and the like, smallest and largest. */
+  readonly range: Readonly<Record<string, readonly [number, number]>>;
+  readonly medianError: number | null;
+  /** Median error of rows whose group the fit did not see; null when there was one group. */
+  readonly leaveGroupOutMedianError: number | null;
+  readonly source: string;
+}
+
 export interface DeviceSpec {
   readonly name: string;
   readonly memoryBytes: number;
@@ -15,6 +31,8 @@ export interface DeviceSpec {
   readonly smCount?: number;
   /** Name, date and address of the figures. */
   readonly source: string;
+  /** A user's own fits on this device; they come before the published ones. */
+  readonly fits?: readonly KernelFit[];
 }
 
 /** A class of links: nominal rate of one port, one direction, and the time before the first byte. */

@@ -2,16 +2,18 @@
  * The `cluster` of a scenario: a preset with changes, or device, domains and links spelled out with units.
  */
 import type { Catalog } from './catalog.js';
-import type { ClusterSpec, DeviceSpec, LinkSpec, RankOverride } from './cluster-spec.js';
+import type { ClusterSpec, DeviceSpec, KernelFit, LinkSpec, RankOverride } from './cluster-spec.js';
 import { longForm, type Path, type Plain, type PlainObject } from './document.js';
 import { knownNames, shownValue } from './errors.js';
 import { clusterPresets } from './presets/clusters/registry.js';
 import { devicePresets } from './presets/devices/registry.js';
 import { exactQuantity } from './quantity.js';
 import { entryName, entryOptions, type FieldValues, type Reader, without } from './reader.js';
+import { fittedFraction, withFits } from './scenario-fits.js';
+import type { ReadFile } from './scenario-model.js';
 import { clusterFields, deviceFields, linkFields } from './scenario-schema.js';
 
-const PARTS = ['device', 'scaleUp', 'scaleOut', 'topology'] as const;
+const PARTS = ['device', 'scaleUp', 'scaleOut', 'topology', 'profiles'] as const;
 
 export interface ReadCluster {
   readonly cluster: ClusterSpec | undefined;
@@ -20,7 +22,12 @@ export interface ReadCluster {
 }
 
 /** The cluster, or undefined with every reason reported. */
-export function readCluster(to: Reader, input: Plain | undefined, catalog: Catalog): ReadCluster {
+export function readCluster(
+  to: Reader,
+  input: Plain | undefined,
+  catalog: Catalog,
+  readFile?: ReadFile,
+): ReadCluster {
   const path: Path = ['cluster'];
   const help = 'write { preset: gb200-nvl72, ranks: 64 }, or ranks, device, domainRanks and scaleUp';
   const fields = to.object(typeof input === 'string' ? longForm(input) : input, path, help);
@@ -29,9 +36,13 @@ export function readCluster(to: Reader, input: Plain | undefined, catalog: Catal
   const read = to.fields(clusterFields, fields, path, PARTS);
   const base = read.preset === undefined ? undefined : presetOf(to, read.preset, path);
   const rankCount = read.ranks ?? (Object.hasOwn(fields, 'ranks') ? undefined : base?.rankCount);
-  const device = readDevice(to, fields.device, base?.device, [...path, 'device']);
-  const scaleUp = readLink(to, fields.scaleUp, base?.topology.scaleUp, [...path, 'scaleUp']);
-  const scaleOut = readScaleOut(to, fields.scaleOut, base?.topology.scaleOut, [...path, 'scaleOut']);
+  const bare = readDevice(to, fields.device, base?.device, [...path, 'device']);
+  const device = withFits(to, fields.profiles, bare, [...path, 'profiles'], readFile);
+  const fit = (parameter: 'upFraction' | 'outFraction') => device && achievedBy(device, parameter);
+  const up = base?.topology.scaleUp;
+  const scaleUp = readLink(to, fields.scaleUp, up, [...path, 'scaleUp'], fit('upFraction'));
+  const out = base?.topology.scaleOut;
+  const scaleOut = readScaleOut(to, fields.scaleOut, out, [...path, 'scaleOut'], fit('outFraction'));
   const topology = readTopology(to, fields.topology, base, catalog, [...path, 'topology']);
   const domainRanks = read.domainRanks ?? base?.topology.domainRanks;
   if (!base) needed(to, fields, path);
@@ -132,9 +143,10 @@ function readScaleOut(
   input: Plain | undefined,
   base: LinkSpec | null | undefined,
   path: Path,
+  fitted: LinkSpec['achieved'] | undefined,
 ): LinkSpec | null | undefined {
   if (input === null || (input === undefined && !base)) return null;
-  return readLink(to, input, base ?? undefined, path);
+  return readLink(to, input, base ?? undefined, path, fitted);
 }
 
 function readLink(
@@ -142,8 +154,9 @@ function readLink(
   input: Plain | undefined,
   base: LinkSpec | undefined,
   path: Path,
+  fitted: LinkSpec['achieved'] | undefined,
 ): LinkSpec | undefined {
-  if (input === undefined) return base;
+  if (input === undefined) return base && fitted ? { ...base, achieved: fitted } : base;
   const help = 'write { bandwidth: 50 GB/s, latency: 5 us, achieved: 0.8 }';
   const fields = to.object(input, path, help);
   if (!fields) return undefined;
@@ -161,17 +174,34 @@ function readLink(
   return {
     bytesPerSec,
     latencyNs,
-    achieved: achievedOf(read, base),
+    achieved: achievedOf(read, base, fitted),
     source: read.source ?? sourceOf(base?.source, changed),
   };
 }
 
-function achievedOf(read: FieldValues<typeof linkFields>, base: LinkSpec | undefined): LinkSpec['achieved'] {
+/** What a user's own fits say of a link; undefined where they say nothing. */
+function achievedBy(
+  device: DeviceSpec,
+  parameter: 'upFraction' | 'outFraction',
+): LinkSpec['achieved'] | undefined {
+  const fit: KernelFit | undefined = fittedFraction(device, parameter);
+  if (fit === undefined) return undefined;
+  const fraction = Math.min(1, fit.parameters[parameter] as number);
+  return { fraction, source: fit.source, provenance: 'fitted' };
+}
+
+/** As written, else as the user measured it, else as published. */
+function achievedOf(
+  read: FieldValues<typeof linkFields>,
+  base: LinkSpec | undefined,
+  fitted: LinkSpec['achieved'] | undefined,
+): LinkSpec['achieved'] {
   if (typeof read.achieved === 'object') return read.achieved;
   if (read.achieved !== undefined) {
     return { fraction: read.achieved, source: 'the scenario', provenance: 'derived' };
   }
   return (
+    fitted ??
     base?.achieved ?? {
       fraction: 1,
       source: 'not stated: the nominal rate is assumed',
@@ -233,6 +263,7 @@ export function writtenCluster(cluster: ClusterSpec): unknown {
       smCount: device.smCount,
       source: device.source,
     }),
+    profiles: device.fits,
     domainRanks: topology.domainRanks,
     scaleUp: link(topology.scaleUp),
     scaleOut: topology.scaleOut === null ? null : link(topology.scaleOut),

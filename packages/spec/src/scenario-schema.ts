@@ -12,6 +12,7 @@ import { clusterPresets } from './presets/clusters/registry.js';
 import { devicePresets } from './presets/devices/registry.js';
 import { modelPresets } from './presets/models/registry.js';
 import { zBandwidth, zBytes, zDollarsPerHour, zDuration, zFlops, zWatts } from './quantity.js';
+import { kernelFit } from './scenario-fits.js';
 import { planJsonSchema } from './scenario-plan.js';
 import { varyJsonSchema } from './scenario-vary.js';
 
@@ -259,6 +260,12 @@ function modelSchema(): JsonSchema {
   };
 }
 
+function profilesSchema(): JsonSchema {
+  const entry = { anyOf: [{ type: 'string' }, inputSchema(kernelFit)] };
+  const description = "one's own measurements: the path of what epsim calibrate -o wrote, or a list of them";
+  return { description, anyOf: [{ type: 'string' }, { type: 'array', items: entry }] };
+}
+
 function clusterSchema(catalog: Catalog): JsonSchema {
   const object = inputSchema(z.strictObject(clusterFields));
   const preset = { enum: Object.keys(clusterPresets) };
@@ -277,6 +284,7 @@ function clusterSchema(catalog: Catalog): JsonSchema {
           scaleUp: link,
           scaleOut: { anyOf: [link, { type: 'null' }] },
           topology: choiceSchema(catalog.topology, 'kind', {}),
+          profiles: profilesSchema(),
         },
       },
     ],

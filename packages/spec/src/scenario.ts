@@ -73,7 +73,7 @@ function readScenario(to: Reader, data: PlainObject, source: ScenarioSource): Sc
   const { catalog, file } = source;
   const root = to.fields(rootFields, data, [], SECTIONS);
   const model = readModel(to, data.model, source.readFile);
-  const { cluster, rankCount } = readCluster(to, data.cluster, catalog);
+  const { cluster, rankCount } = readCluster(to, data.cluster, catalog, source.readFile);
   const workload = readWorkload(to, data.workload, catalog);
   const routing = readRouting(to, data.routing, catalog);
   const placement = readPlacement(to, data.placement, catalog);

@@ -124,7 +124,12 @@ describe('the profile that speaks for a device', () => {
     expect(borrowed.kernel).toBe('marlin-w4a16');
     expect(borrowed.leaveOutError).toBeGreaterThanOrEqual(0.5);
     const sibling = profileFor({ ...h200, name: 'H100 SXM' }, mxfp4);
-    expect(sibling.leaveOutError).toBe(2 * (deviceProfiles['h200-marlin-w4a16'].leaveOutError as number));
+    expect(sibling.leaveOutError).toBe(0.07);
+    const eightBit = profileFor(
+      { ...h200, name: 'H100 SXM' },
+      { name: 'fp8', bits: 8, groupSize: 16_384, scaleBits: 32 },
+    );
+    expect(eightBit.leaveOutError).toBe(2 * (deviceProfiles['h800-deepgemm-fp8'].leaveOutError as number));
     expect(profileFor({ ...b200, name: 'GB300 NVL72' }, mxfp4).source).toContain('gb200-trtllm-w4a8');
     expect(profileFor({ ...h200, name: 'H100 SXM' }, mxfp4).source).toContain('h200-marlin-w4a16');
     expect(profileFor(unknown, bf16).kernel).toBe('grouped-bf16');

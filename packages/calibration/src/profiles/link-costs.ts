@@ -3,6 +3,7 @@
  * The one idea: achieved fractions replace those of the links, and the fixed part is told apart from the bytes,
  * so that whoever times uneven pairs adds it once.
  */
+import type { DeviceSpec } from '@epsim/spec';
 import { type LinkParameters, NEUTRAL_LINK } from '../models/link-model.js';
 import { systemFigures } from '../systems.js';
 import type { LinkProfile } from './link-profile.js';
@@ -17,7 +18,7 @@ export interface LinkCosts {
   readonly provenance: 'fitted' | 'derived';
   readonly source: string;
   /** Error of rows left out of the fit; twice that on a system that nobody measured, and twice outside the range. */
-  readonly relErrorBar: number;
+  readonly relErrorBar: number | null;
 }
 
 /** Where an exchange is: { ep: 64, hidden: 3584, tokens: 128 }. What is not stated counts as inside. */
@@ -30,29 +31,41 @@ function inside(range: LinkProfile['range'], at: ExchangeCase): boolean {
   });
 }
 
+/** The error of a profile where it is used: twice as large outside its range. */
+function widened(error: number, range: LinkProfile['range'], at: ExchangeCase): number {
+  return inside(range, at) ? error : 2 * error;
+}
+
 /**
- * Costs of one direction of an exchange on the devices of a cluster, by the device's name; those of a relative
- * where this system was not measured, null where no system was.
+ * Costs of one direction of an exchange on the devices of a cluster: the user's own, else the published ones of
+ * this device by its name, else those of a relative; null where no system was measured. What the first of them
+ * does not state comes from the next.
  */
 export function linkCosts(
-  deviceName: string,
+  device: Pick<DeviceSpec, 'name' | 'fits'>,
   kernel: ExchangeKernel,
   phase: 'dispatch' | 'combine',
   at: ExchangeCase = {},
 ): LinkCosts | null {
-  const system = systemFigures(deviceName)?.system ?? deviceName.toLowerCase();
+  const system = systemFigures(device.name)?.system ?? device.name.toLowerCase();
   const wanted = `${system}/${kernel}-${phase}`;
-  const own = wanted in linkProfiles;
-  const names = own ? [wanted, ...relativesOf(wanted)] : relativesOf(wanted);
+  const published = wanted in linkProfiles;
+  const names = published ? [wanted, ...relativesOf(wanted)] : relativesOf(wanted);
+  const stated = { ...NEUTRAL_LINK, ...firstStated(names) };
+  const mine = device.fits?.find((fit) => fit.profile.endsWith(`/${kernel}-${phase}`));
+  if (mine !== undefined) {
+    const { profile, source, leaveGroupOutMedianError: error } = mine;
+    const relErrorBar = error === null ? null : widened(error, mine.range, at);
+    return { profile, source, provenance: 'fitted', link: { ...stated, ...mine.parameters }, relErrorBar };
+  }
   const [profile] = names;
   if (profile === undefined) return null;
   const { source, range, leaveOutError } = linkProfiles[profile] as LinkProfile;
-  const widening = (own ? 1 : 2) * (inside(range, at) ? 1 : 2);
   return {
     profile,
-    link: { ...NEUTRAL_LINK, ...firstStated(names) },
-    provenance: own ? 'fitted' : 'derived',
-    source: own ? source : `fractions of ${profile}: ${source}`,
-    relErrorBar: widening * leaveOutError,
+    link: stated,
+    provenance: published ? 'fitted' : 'derived',
+    source: published ? source : `fractions of ${profile}: ${source}`,
+    relErrorBar: widened(published ? leaveOutError : 2 * leaveOutError, range, at),
   };
 }

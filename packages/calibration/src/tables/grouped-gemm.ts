@@ -35,6 +35,12 @@ function experimentsOf(row: CsvRow, fileName: string): Measured[] | string {
       profile: `${figures.system}/deepgemm-fp8`,
       model: groupedModel,
       groups: [`ep ${row.cells.ep}`],
+      spans: {
+        expertsPerRank: shape.local_experts,
+        rowsPerExpert: shape.tokens_per_expert,
+        expertWidth: shape.hidden,
+        expertInnerSize: shape.inter,
+      },
       label: `${row.cells.phase} ep ${row.cells.ep} rows ${shape.tokens_per_expert} ${product}`,
       measured: 1000 * measuredUs,
       predict: (values) => meanExpertNs([load], products[product], figures.device, kernelOf(values)),

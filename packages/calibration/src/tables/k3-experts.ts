@@ -55,6 +55,7 @@ function cachedLoads(
 }
 
 interface RowInputs {
+  readonly spans: Readonly<Record<string, number>>;
   readonly family: KernelFamily;
   readonly sizes: ExpertSizes;
   readonly loads: readonly ExpertLoad[];
@@ -80,7 +81,13 @@ function inputsOf(row: CsvRow, cache: LoadCache): RowInputs | string {
   const loads = cachedLoads(cache, moe, degrees.num_tokens, degrees.moe_ep, law);
   if (loads === null) return `unknown law of loads: ${law}`;
   const sizes = expertSizes(moe, precision, family.template.innerBlock);
-  return { family, sizes, loads, kernelOf: makers.get(family.name) as RowInputs['kernelOf'] };
+  const spans = {
+    expertsPerRank: moe.expertCount / degrees.moe_ep,
+    rowsPerExpert: (degrees.num_tokens * moe.topK) / moe.expertCount,
+    expertWidth: moe.expertWidth,
+    expertInnerSize: moe.expertInnerSize,
+  };
+  return { family, spans, sizes, loads, kernelOf: makers.get(family.name) as RowInputs['kernelOf'] };
 }
 
 function experimentOf(row: CsvRow, fileName: string, cache: LoadCache): Measured {
@@ -90,12 +97,13 @@ function experimentOf(row: CsvRow, fileName: string, cache: LoadCache): Measured
   if (measuredUs === null || measuredUs <= 0) return 'no measured time';
   const inputs = inputsOf(row, cache);
   if (typeof inputs === 'string') return inputs;
-  const { family, sizes, loads, kernelOf } = inputs;
+  const { family, spans, sizes, loads, kernelOf } = inputs;
   const { moe_ep, moe_tp, num_tokens, distribution } = row.cells;
   return {
     profile: `${figures.system}/${family.name}`,
     model: expertModel,
     groups: [`ep ${moe_ep}`, `tp ${moe_tp}`, `tokens ${num_tokens}`],
+    spans,
     label: `${family.name} tp ${moe_tp} ep ${moe_ep} ${distribution} tokens ${num_tokens}`,
     measured: 1000 * measuredUs,
     predict: (values) => meanExpertNs(loads, sizes, figures.device, kernelOf(values)),

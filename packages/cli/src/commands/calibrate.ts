@@ -1,6 +1,6 @@
 /** `epsim calibrate`: fits profiles to a user's own measurements. */
 import { writeFileSync } from 'node:fs';
-import { type Calibration, calibrate, deviceProfileFrom } from '@epsim/calibration';
+import { type Calibration, calibrate } from '@epsim/calibration';
 import type { Command } from 'commander';
 import { readText } from '../scenario-file.js';
 import { terminal } from '../terminal.js';
@@ -21,11 +21,7 @@ export function calibrateCommand(program: Command): void {
     .action((path: string, options: CalibrateOptions) => {
       const term = terminal(options.quiet === true);
       const fitted = calibrate(readText(path), path);
-      const document = {
-        profiles: fitted.profiles.map((fit) => ({ ...fit, deviceProfile: deviceProfileFrom(fit) })),
-        skipped: fitted.skipped,
-      };
-      const text = JSON.stringify(document, null, 2);
+      const text = JSON.stringify(fitted, null, 2);
       if (options.output !== undefined) writeFileSync(options.output, `${text}\n`);
       term.answer(options.json ? text : linesOf(fitted, options.output));
     });
@@ -41,6 +37,8 @@ function linesOf({ profiles, skipped }: Calibration, output: string | undefined)
       ),
     ]),
     ...skipped.map((s) => `skipped: ${s.values} x ${s.reason}`),
-    ...(output === undefined ? [] : [`written: ${output}`]),
+    ...(output === undefined
+      ? []
+      : [`written: ${output}; name it in a scenario, or with --set cluster.profiles=${output}`]),
   ].join('\n');
 }

@@ -77,7 +77,7 @@ export function createExchange(
     hidden: scenario.model.moe.expertWidth,
     tokens: scenario.workload.tokensPerRank,
   };
-  const costs = kernel === null ? null : linkCosts(cluster.device.name, kernel, direction, measuredAt);
+  const costs = kernel === null ? null : linkCosts(cluster.device, kernel, direction, measuredAt);
   if (costs === null) return plainExchange(cluster, kind, network);
   const topology = kind.build(withFractions(cluster, costs));
   const { link } = costs;

@@ -32,6 +32,7 @@ export {
   expertSizes,
   tileFor,
 } from './expert-time.js';
+export { expertProfileOf } from './fitted-profile.js';
 export {
   type FittedNumber,
   type KernelName,

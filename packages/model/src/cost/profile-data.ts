@@ -225,7 +225,7 @@ export const deviceProfiles = {
     },
     range: K3_RANGE,
     medianError: 0.022,
-    leaveOutError: 0.12,
+    leaveOutError: 0.02,
   }),
   'h200-sglang-marlin-w4a16': fitted({
     device: 'h200',

@@ -5,6 +5,7 @@
 import type { DeviceSpec, Precision } from '@epsim/spec';
 import { deviceGeneration, deviceWords } from './device-name.js';
 import type { DeviceProfile } from './device-profile.js';
+import { ownExpertProfile, withDenseFits } from './fitted-profile.js';
 import type { KernelName } from './kernel-templates.js';
 import { deviceProfiles } from './profile-data.js';
 
@@ -23,12 +24,15 @@ function kernelFor(device: DeviceSpec, precision: Precision): KernelName {
 /** Error of a kernel's fractions on another architecture: H200 predicted from Blackwell was off by 62 % in the median. */
 const OTHER_ARCHITECTURE_ERROR = 0.6;
 
+/** Least error of a kernel's fractions on another device of the architecture: B200 and GB200 predict each other so. */
+const SIBLING_ERROR = 0.07;
+
 /** A profile of another device, with the error bar that borrowing deserves. */
 function borrowed(profile: DeviceProfile, device: DeviceSpec): DeviceProfile {
   const known = profile.leaveOutError;
   // GB200 and B200 are one architecture, as are GH200 and H200: the last letter tells.
   const sameArchitecture = deviceGeneration(profile.device).at(-1) === deviceGeneration(device.name).at(-1);
-  const doubled = known === null ? null : 2 * known;
+  const doubled = known === null ? null : Math.max(2 * known, SIBLING_ERROR);
   return {
     ...profile,
     name: `${profile.name} on ${device.name}`,
@@ -38,14 +42,24 @@ function borrowed(profile: DeviceProfile, device: DeviceSpec): DeviceProfile {
   };
 }
 
+/** The format of weights in the name of a kernel: w4 of marlin-w4a16, fp8 of deepgemm-fp8. */
+function formatOf(kernel: string): string {
+  return /w4|fp8|bf16/.exec(kernel)?.[0] ?? kernel;
+}
+
 /**
- * The profile that speaks for a device and the stored format of its experts: fitted on this device when there
- * is one, else the same kernel on a relative, told as derived and with a wider error bar.
+ * The profile that speaks for a device and the stored format of its experts: the user's own, else one fitted on
+ * this device, else the same kernel on a relative, told as derived and with a wider error bar.
  * Whole fused layers ('fused-w4a8') are never taken by default; ask for them by name.
  */
 export function profileFor(device: DeviceSpec, precision: Precision): DeviceProfile {
-  const words = deviceWords(device.name);
   const kernel = kernelFor(device, precision);
+  const own = ownExpertProfile(device, kernel, formatOf);
+  return withDenseFits(own ?? publishedProfile(device, kernel), device);
+}
+
+function publishedProfile(device: DeviceSpec, kernel: KernelName): DeviceProfile {
+  const words = deviceWords(device.name);
   const candidates = Object.values<DeviceProfile>(deviceProfiles).filter((one) => one.kernel === kernel);
   const own = candidates.find((profile) => words.includes(profile.device));
   if (own !== undefined) return own;
