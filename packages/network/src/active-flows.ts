@@ -3,6 +3,7 @@
  * One idea: what has ended is squeezed out, so that late steps cost what is left and not what there was.
  */
 import type { Flows } from './flows.js';
+import type { FlowsLeft } from './segments.js';
 
 export interface ActiveFlows {
   count: number;
@@ -22,20 +23,30 @@ export interface ActiveFlows {
   linkFlows: Int32Array;
 }
 
-export function activate(flows: Flows, linkCount: number): ActiveFlows {
+/** Packs the flows at hand; their bytes left are copied. */
+export function activate(flows: Flows, at: FlowsLeft, linkCount: number): ActiveFlows {
+  const flow = at.flow?.slice(0, at.count) ?? Int32Array.from({ length: at.count }, (_, f) => f);
+  const pathOffsets = new Int32Array(at.count + 1);
+  for (let f = 0; f < at.count; f++)
+    pathOffsets[f + 1] = pathOffsets[f] + flows.pathOffsets[flow[f] + 1] - flows.pathOffsets[flow[f]];
+  const pathLinks = new Int32Array(pathOffsets[at.count]);
+  for (let f = 0; f < at.count; f++) {
+    const begin = flows.pathOffsets[flow[f]];
+    const hops = pathOffsets[f + 1] - pathOffsets[f];
+    for (let hop = 0; hop < hops; hop++) pathLinks[pathOffsets[f] + hop] = flows.pathLinks[begin + hop];
+  }
   const active: ActiveFlows = {
-    count: flows.count,
-    flow: new Int32Array(flows.count),
-    left: flows.bytes.slice(),
-    pathOffsets: flows.pathOffsets.slice(),
-    pathLinks: flows.pathLinks.slice(),
+    count: at.count,
+    flow,
+    left: at.left.slice(0, at.count),
+    pathOffsets,
+    pathLinks,
     linkCount: 0,
     linksUsed: new Int32Array(linkCount),
     linkOffsets: new Int32Array(linkCount + 1),
     linkFlowCount: new Int32Array(linkCount),
     linkFlows: new Int32Array(0),
   };
-  for (let f = 0; f < flows.count; f++) active.flow[f] = f;
   countByLink(active);
   return active;
 }

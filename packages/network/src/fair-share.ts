@@ -5,14 +5,18 @@
  * Does not know about queues, packets or congestion: it is what they aim at.
  */
 import { z } from 'zod';
-import { type ActiveFlows, activate, dropEnded } from './active-flows.js';
+import { activate, dropEnded } from './active-flows.js';
+import { flowsLeft, isSparse, layOutGrid } from './flow-grid.js';
 import { addLinkBytes, type Flows, issueNs, listFlows, rankClock, transferOf } from './flows.js';
-import { runToNextEnd, type ShareScratch, shareScratch } from './share-event.js';
-import { runWindow, type WindowScratch, windowLength, windowScratch } from './share-window.js';
+import type { FlowsLeft } from './segments.js';
+import { runToNextEnd, shareScratch } from './share-event.js';
+import { runWindow, windowScratch } from './share-window.js';
 import type { NetworkModel } from './transfer.js';
 
 /** Up to this many flows every end is an event; more only while each event ends a good part of them. */
 export const EXACT_FLOWS = 1024;
+/** Of a larger exchange the last few flows end in events too. */
+const LAST_FLOWS = 256;
 /** A single event is worth its cost on a large exchange when it ends this share of the flows or idles it of the links. */
 const WORTH_ENDED = 1 / 32;
 /** What stretches may cost `ns` against single events; compared with the naive form by the tests. */
@@ -25,32 +29,51 @@ export interface FlowEnds {
   readonly relTolerance: number;
 }
 
+interface Sharing {
+  readonly flows: Flows;
+  readonly capacity: Float64Array;
+  readonly endNs: Float64Array;
+  now: number;
+}
+
 /** Ends of all flows under max-min fair sharing; `capacity` in bytes per ns, [links]. */
 export function flowEnds(flows: Flows, capacity: Float64Array, exactFlows = EXACT_FLOWS): FlowEnds {
-  const endNs = new Float64Array(flows.count);
-  const active = activate(flows, capacity.length);
-  const scratch = shareScratch(flows.count, capacity.length);
-  let windows: WindowScratch | null = null;
-  let now = 0;
-  let worth = fewSizes(flows);
-  while (active.count > 0) {
-    const flowsBefore = active.count;
-    const linksBefore = active.linkCount;
-    if (worth || flowsBefore <= exactFlows) {
-      now += runToNextEnd(active, capacity, flows.bytes, scratch);
-      for (let f = 0; f < flowsBefore; f++) if (active.left[f] === 0) endNs[active.flow[f]] = now;
-    } else {
-      windows ??= windowScratch(active);
-      now += stretch(active, capacity, windows, scratch, now, endNs);
-    }
+  const sharing: Sharing = { flows, capacity, endNs: new Float64Array(flows.count), now: 0 };
+  let at: FlowsLeft = { count: flows.count, flow: null, left: flows.bytes };
+  if (at.count <= exactFlows || fewSizes(flows)) at = runEvents(sharing, at, exactFlows);
+  if (at.count === 0) return { endNs: sharing.endNs, relTolerance: 0 };
+  const lastFlows = Math.min(exactFlows, LAST_FLOWS);
+  runEvents(sharing, runWindows(sharing, at, lastFlows), lastFlows);
+  return { endNs: sharing.endNs, relTolerance: WINDOW_TOLERANCE };
+}
+
+/** Goes from end to end; stops where more than `exactFlows` are left of which each end is only a few. */
+function runEvents(sharing: Sharing, at: FlowsLeft, exactFlows: number): FlowsLeft {
+  const { flows, capacity, endNs } = sharing;
+  const active = activate(flows, at, capacity.length);
+  const scratch = shareScratch(at.count, capacity.length);
+  let worth = true;
+  while (active.count > 0 && (worth || active.count <= exactFlows)) {
+    const { count, linkCount } = active;
+    sharing.now += runToNextEnd(active, capacity, flows.bytes, scratch);
+    for (let f = 0; f < count; f++) if (active.left[f] === 0) endNs[active.flow[f]] = sharing.now;
     dropEnded(active);
-    const ended = Math.max(
-      (flowsBefore - active.count) / flowsBefore,
-      (linksBefore - active.linkCount) / linksBefore,
-    );
-    worth &&= windows === null && ended >= WORTH_ENDED;
+    const ended = Math.max(1 - active.count / count, 1 - active.linkCount / linkCount);
+    worth &&= ended >= WORTH_ENDED;
   }
-  return { endNs, relTolerance: windows === null ? 0 : WINDOW_TOLERANCE };
+  return active;
+}
+
+/** Goes from stretch to stretch until no more than `exactFlows` are left. */
+function runWindows(sharing: Sharing, at: FlowsLeft, exactFlows: number): FlowsLeft {
+  const { flows, capacity, endNs } = sharing;
+  const scratch = windowScratch(capacity.length);
+  let grid = layOutGrid(flows, at, capacity.length);
+  while (grid.count > exactFlows) {
+    sharing.now += runWindow(grid, capacity, sharing.now, scratch, endNs);
+    if (isSparse(grid)) grid = layOutGrid(flows, flowsLeft(grid), capacity.length);
+  }
+  return flowsLeft(grid);
 }
 
 /** Whether a look at a few hundred flows finds so few sizes that many of them may end together. */
@@ -59,23 +82,6 @@ function fewSizes(flows: Flows): boolean {
   const stride = Math.max(1, Math.floor(flows.count / 499));
   for (let flow = 0; flow < flows.count; flow += stride) sizes.add(flows.bytes[flow]);
   return sizes.size <= 16;
-}
-
-function stretch(
-  active: ActiveFlows,
-  capacity: Float64Array,
-  windows: WindowScratch,
-  scratch: ShareScratch,
-  now: number,
-  endNs: Float64Array,
-): number {
-  const ns = windowLength(active, capacity, windows);
-  const ends = scratch.rates;
-  const length = runWindow(active, capacity, ns, windows, ends);
-  for (let f = 0; f < active.count; f++) {
-    if (active.left[f] === 0) endNs[active.flow[f]] = now + ends[f] * (length / ns);
-  }
-  return length;
 }
 
 export const fairShare: NetworkModel = {
