@@ -1,7 +1,8 @@
-import { paramCount } from '@epsim/model';
+import { orthogonalizeFlops, paramCount } from '@epsim/model';
 import {
   backwardRatio,
   elementsOnRank,
+  headMuonFlops,
   iterationFlops,
   type Layout,
   muonFlops,
@@ -29,6 +30,33 @@ test('orthogonalising one 12288 x 7168 projection takes 3.26 TFLOP an iteration,
   for (const model of Object.values(modelPresets)) {
     expect(muonFlops(model, true)).toBeLessThanOrEqual(muonFlops(model, false));
   }
+});
+
+test("head blocks are those of Kimi K3's 69 KDA layers and of its 24 MLA layers", () => {
+  // Rows of all heads, columns and rows of a block: query, key, value and gate, the decay's second factor;
+  // the query's second factor, keys and values from the latent, the gate.
+  const kda = [...Array(4).fill([12_288, 7168, 128]), [12_288, 128, 128]];
+  const mla = [
+    [96 * 192, 1536, 192],
+    [96 * 256, 512, 256],
+    [12_288, 7168, 128],
+  ];
+  const expected = (perHead: boolean) => {
+    const layer = (projections: readonly (readonly number[])[]) =>
+      projections.reduce(
+        (sum, [rows, columns, block]) => sum + orthogonalizeFlops(rows, columns, perHead ? block : rows),
+        0,
+      );
+    return 69 * layer(kda) + 24 * layer(mla);
+  };
+  const model = modelPresets['kimi-k3'];
+  for (const perHead of [true, false]) {
+    expect(headMuonFlops(model, perHead) / expected(perHead)).toBeCloseTo(1, 12);
+    expect(headMuonFlops(model, perHead)).toBeLessThan(muonFlops(model, perHead));
+  }
+  // What is not cut by heads costs the same either way.
+  const saved = muonFlops(model, false) - muonFlops(model, true);
+  expect(saved / (expected(false) - expected(true))).toBeCloseTo(1, 9);
 });
 
 test('elements of all ranks, copies counted once, are the parameters of the model', () => {

@@ -36,7 +36,7 @@ export { sliceOf } from './slice.js';
 export { type StageSum, stageSums } from './stage-tensors.js';
 export * from './step-parts.js';
 export * from './step-time.js';
-export { iterationFlops, type MatrixBlocks, muonFlops } from './training/muon.js';
+export { headMuonFlops, iterationFlops, type MatrixBlocks, muonFlops } from './training/muon.js';
 export {
   backwardRatio,
   planTraining,

@@ -15,6 +15,7 @@ import {
   stateBytes,
   type Work,
 } from '@epsim/model';
+import { headMuonFlops } from '@epsim/planner';
 import type { MechanismRow } from '@epsim/report';
 import { formatValue } from '@epsim/report';
 import type { AttentionShape, ModelShape } from '@epsim/spec';
@@ -239,12 +240,12 @@ function otherRows(costing: Costing): MechanismRow[] {
 
 function trainingRows(costing: Costing): MechanismRow[] {
   const { shape, routedLayers } = costing;
-  const mixers = mixersOf(shape, 'kda');
-  const kda = mixers[0];
+  const [kda] = mixersOf(shape, 'kda');
   if (kda?.kind !== 'kda') throw new RangeError(`${shape.name} has no delta attention`);
   const inner = kda.headCount * kda.headDim;
-  const flops = (blockRows: number) =>
-    `${formatValue(orthogonalizeFlops(inner, shape.hiddenSize, blockRows), 'count')}FLOP`;
+  const flops = (value: number) => `${formatValue(value, 'count')}FLOP`;
+  const one = (blockRows: number) => flops(orthogonalizeFlops(inner, shape.hiddenSize, blockRows));
+  const headed = shape.layers.filter(({ attention }) => attention !== null).length;
   const matrix = `${inner.toLocaleString('en-US')} x ${shape.hiddenSize.toLocaleString('en-US')}`;
   return [
     rowOf(costing, 'quantile balancing (training)', 'quantile-bias.ts', 'test/routing/quantile.test.ts', {
@@ -252,8 +253,8 @@ function trainingRows(costing: Costing): MechanismRow[] {
       state: `bias of ${shape.moe.expertCount} a layer, frozen for inference`,
     }),
     rowOf(costing, 'Muon per head (training)', 'optimizers.ts', 'muon.test.ts', {
-      layers: mixers.length,
-      state: `${flops(kda.headDim)} a step and projection of ${matrix}, ${flops(inner)} whole`,
+      layers: headed,
+      state: `${flops(headMuonFlops(shape, true))} a step for the head blocks of all mixers, ${flops(headMuonFlops(shape, false))} whole; of it one projection of ${matrix}: ${one(kda.headDim)}, ${one(inner)} whole`,
     }),
   ];
 }

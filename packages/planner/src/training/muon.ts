@@ -22,19 +22,28 @@ export function iterationFlops({ count, rows, columns }: MatrixBlocks): number {
 
 /** FLOPs of all updates of one step. `perHead` cuts the projections of mixers into the blocks of their heads. */
 export function muonFlops(model: ModelShape, perHead: boolean): number {
+  return flopsOf(model, perHead, () => true);
+}
+
+/** FLOPs of one step's updates of the projections that heads share, in mixers of every kind, and of nothing else. */
+export function headMuonFlops(model: ModelShape, perHead: boolean): number {
+  return flopsOf(model, perHead, ({ heads }) => heads === true);
+}
+
+function flopsOf(model: ModelShape, perHead: boolean, counts: (block: Blocks) => boolean): number {
   let flops = 0;
   for (const { attention, ffn } of model.layers) {
     const blocks = [
       ...(attention === null ? [] : mixerBlocks(attention, model.hiddenSize)),
       ...(ffn === null ? [] : ffn.kind === 'dense' ? denseBlocks(model, ffn.innerSize) : expertBlocks(model)),
     ];
-    for (const block of blocks) flops += iterationFlops(perHead ? block : whole(block));
+    for (const block of blocks.filter(counts)) flops += iterationFlops(perHead ? block : whole(block));
   }
   return ITERATIONS * flops;
 }
 
 /** A block list joined into one matrix, where its blocks are heads; experts are matrices of their own. */
-function whole(block: MatrixBlocks & { readonly heads?: boolean }): MatrixBlocks {
+function whole(block: Blocks): MatrixBlocks {
   return block.heads === true ? { count: 1, rows: block.count * block.rows, columns: block.columns } : block;
 }
 
@@ -87,7 +96,7 @@ function mixerBlocks(a: AttentionShape, hidden: number): readonly Blocks[] {
         ...[each(), each(), each()],
         ...(a.fullRankOutputGate ? [each()] : [perHeadBlocks(headCount, headDim, gateRank)]),
         perHeadBlocks(headCount, headDim, gateRank),
-        matrices(1, gateRank, hidden),
+        matrices(a.fullRankOutputGate ? 1 : 2, gateRank, hidden),
         matrices(1, hidden, headCount * headDim),
       ];
     }
