@@ -150,7 +150,7 @@ test('image tokens and text share one causal stream', async () => {
     projectorNorm: ones(shape.hiddenSize),
   };
   const image = (seed: number) =>
-    visionTokens({ rows: 4, columns: 4, patches: normals(16 * 48, seed) }, vision, w);
+    visionTokens({ frames: 1, rows: 4, columns: 4, patches: normals(16 * 48, seed) }, vision, w);
   const stream = (seed: number) =>
     Float32Array.from([...embedTokens(model, text), ...image(seed), ...embedTokens(model, text)]);
   const [a, b] = [

@@ -1,6 +1,9 @@
 import {
+  framePositions,
   gelu,
+  geluExact,
   mergePatches,
+  poolFrames,
   rotate2d,
   stretchPositions,
   type VisionLayerWeights,
@@ -56,7 +59,7 @@ function weightsOf(seed: number): VisionWeights {
 }
 
 test('an image of 4 x 6 patches becomes 6 tokens of the model width, each of root mean square one', () => {
-  const image = { rows: 4, columns: 6, patches: normals(24 * 12, 5) };
+  const image = { frames: 1, rows: 4, columns: 6, patches: normals(24 * 12, 5) };
   const tokens = visionTokens(image, SHAPE, weightsOf(1));
   expect(tokens.length).toBe(6 * MODEL_WIDTH);
   for (let t = 0; t < 6; t++) {
@@ -67,7 +70,7 @@ test('an image of 4 x 6 patches becomes 6 tokens of the model width, each of roo
 
 test('every token depends on every patch, and on where it stands', () => {
   const w = weightsOf(2);
-  const image = { rows: 4, columns: 4, patches: normals(16 * 12, 6) };
+  const image = { frames: 1, rows: 4, columns: 4, patches: normals(16 * 12, 6) };
   const tokens = visionTokens(image, SHAPE, w);
   const changed = image.patches.slice();
   changed[15 * 12] += 1;
@@ -135,4 +138,50 @@ test('gelu is x for large x, 0 for small, and within 1e-3 of x times the normal 
   expect([gelu(20), gelu(-20), gelu(0)].map(Math.abs)).toEqual([20, 0, 0]);
   expect(Math.abs(gelu(1) - 0.8413447)).toBeLessThan(1e-3);
   expect(Math.abs(gelu(-0.5) + 0.1542687)).toBeLessThan(1e-3);
+});
+
+test('exact gelu is x times the normal distribution, and never 5e-4 from its tanh form', () => {
+  // Values of the standard normal distribution function.
+  const known = [
+    [0.5, 0.6914624612740131],
+    [1, 0.8413447460685429],
+    [2, 0.9772498680518208],
+    [3, 0.9986501019683699],
+    [-1, 0.15865525393145707],
+    [-3, 0.0013498980316300933],
+  ];
+  for (const [x, distribution] of known) expect(geluExact(x)).toBeCloseTo(x * distribution, 14);
+  for (let x = -10; x <= 10; x += 0.01) expect(Math.abs(geluExact(x) - gelu(x))).toBeLessThan(5e-4);
+  expect([geluExact(30), geluExact(-30), geluExact(0)].map(Math.abs)).toEqual([30, 0, 0]);
+});
+
+test('frames of a video become as many tokens as one image, each reading all frames and the order of them', () => {
+  const w = weightsOf(3);
+  const [size, patches] = [16 * 12, normals(3 * 16 * 12, 8)];
+  const video = visionTokens({ frames: 3, rows: 4, columns: 4, patches }, SHAPE, w);
+  expect(video.length).toBe(4 * MODEL_WIDTH);
+  const changed = patches.slice();
+  changed[2 * size] += 1;
+  const other = visionTokens({ frames: 3, rows: 4, columns: 4, patches: changed }, SHAPE, w);
+  for (let t = 0; t < 4; t++) {
+    const own = (x: Float32Array) => x.slice(t * MODEL_WIDTH, (t + 1) * MODEL_WIDTH);
+    expect(own(other)).not.toEqual(own(video));
+  }
+  const reversed = Float32Array.from([
+    ...patches.subarray(2 * size),
+    ...patches.subarray(size, 2 * size),
+    ...patches.subarray(0, size),
+  ]);
+  const backwards = visionTokens({ frames: 3, rows: 4, columns: 4, patches: reversed }, SHAPE, w);
+  expect(relError(backwards, video)).toBeGreaterThan(1e-3);
+  for (const frames of [0, 5, 1.5]) {
+    expect(() => visionTokens({ frames, rows: 4, columns: 4, patches }, SHAPE, w)).toThrow(/1 to 4 are read/);
+  }
+});
+
+test('a frame stands in time by sines and cosines, and pooling is the mean over frames', () => {
+  expect(Array.from(framePositions(1, 4))).toEqual([0, 0, 1, 1]);
+  const second = framePositions(2, 4).subarray(4);
+  expect(relError(second, [Math.sin(1), Math.sin(0.01), Math.cos(1), Math.cos(0.01)])).toBeLessThan(1e-7);
+  expect(Array.from(poolFrames(Float32Array.of(1, 2, 3, 4, 5, 9), 3))).toEqual([3, 5]);
 });

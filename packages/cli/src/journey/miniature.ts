@@ -97,7 +97,7 @@ export function streamOf(model: K3Model, text: string, seed: number): Stream {
   const side = GRID * patchSize;
   const pixels = moon(side);
   const image = visionTokens(
-    { rows: GRID, columns: GRID, patches: patchesOf(pixels, side, patchSize) },
+    { frames: 1, rows: GRID, columns: GRID, patches: patchesOf(pixels, side, patchSize) },
     shape.vision,
     visionWeights(shape.vision, shape.hiddenSize, seed),
   );

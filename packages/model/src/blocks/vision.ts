@@ -1,9 +1,10 @@
 /**
- * The vision path: an image's patches become tokens of the language model's width.
- *   patches -> linear + learned positions -> encoder layers -> 2 x 2 merge -> projector -> rows for the stream
+ * The vision path: patches of an image, or of a few frames of a video, become tokens of the language model's width.
+ *   patches -> linear + positions -> encoder layers -> mean over frames, 2 x 2 merge -> projector -> rows for the stream
  * Its one idea: after the projector an image token is a row like any other, so that one causal stack reads both.
- * Modelled on MoonViT-V2: RMSNorm, no biases, full attention with two-dimensional rotary positions, GELU (tanh).
- * One frame; a video's temporal pooling is left out. Knows nothing about pixels' meaning.
+ * Modelled on MoonViT-V2 as NeMo Automodel's kimi_k3 has it: RMSNorm, no biases, full attention over all patches of
+ * all frames with two-dimensional rotary positions, GELU in its tanh form inside the encoder and exact in the projector.
+ * A longer video is several samples of at most four frames. Knows nothing about pixels' meaning.
  */
 import type { VisionShape } from '@epsim/spec';
 import { addTo, linear, softmaxInPlace } from './linear.js';
@@ -37,8 +38,12 @@ export interface VisionWeights {
   readonly projectorNorm: Float32Array;
 }
 
-/** An image as patches, row by row, [rows * columns x 3 * patchSize^2]. */
+/** Frames that are read together and become one set of tokens. */
+const MOST_FRAMES = 4;
+
+/** An image or frames as patches, frame by frame and row by row, [frames * rows * columns x 3 * patchSize^2]. */
 export interface PatchGrid {
+  readonly frames: number;
   readonly rows: number;
   readonly columns: number;
   readonly patches: Float32Array;
@@ -47,6 +52,43 @@ export interface PatchGrid {
 /** GELU in its tanh form. */
 export function gelu(x: number): number {
   return 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)));
+}
+
+/**
+ * GELU as x times the normal distribution function. Its error function is summed in a series whose terms all have one
+ * sign, so nothing cancels: erf(z) = 2 / sqrt(pi) e^(-z^2) sum of 2^n z^(2n+1) / (1 * 3 * ... * (2n + 1)).
+ */
+export function geluExact(x: number): number {
+  const z = Math.abs(x) / Math.SQRT2;
+  if (z > 6) return Math.max(0, x);
+  let term = z;
+  let sum = term;
+  for (let n = 1; term > 1e-17 * sum; n++) {
+    term *= (2 * z * z) / (2 * n + 1);
+    sum += term;
+  }
+  const erf = (2 / Math.sqrt(Math.PI)) * Math.exp(-z * z) * sum;
+  return 0.5 * x * (1 + Math.sign(x) * erf);
+}
+
+/** Fixed positions of frames in time, [frames x hidden]: sines of all frequencies, then their cosines. */
+export function framePositions(frames: number, hidden: number): Float32Array {
+  const half = hidden / 2;
+  return Float32Array.from({ length: frames * hidden }, (_, i) => {
+    const place = i % hidden;
+    const angle = Math.floor(i / hidden) * 10_000 ** (-(place % half) / half);
+    return place < half ? Math.sin(angle) : Math.cos(angle);
+  });
+}
+
+/** Mean over frames, place by place: [frames * places x hidden] to [places x hidden]. */
+export function poolFrames(x: Float32Array, frames: number): Float32Array {
+  const size = x.length / frames;
+  return Float32Array.from({ length: size }, (_, i) => {
+    let sum = 0;
+    for (let frame = 0; frame < frames; frame++) sum += x[frame * size + i];
+    return sum / frames;
+  });
 }
 
 /** Learned positions [side x side x hidden] stretched bilinearly to [rows x columns x hidden]. */
@@ -81,13 +123,13 @@ function patchAttention(
   x: Float32Array,
   shape: VisionShape,
   w: VisionLayerWeights,
-  columns: number,
+  { rows, columns }: PatchGrid,
 ): Float32Array {
   const { hiddenSize, headCount, headDim: dim } = shape;
   const wide = headCount * dim;
   const patches = x.length / hiddenSize;
-  const query = rotate2d(linear(x, w.query, hiddenSize, wide), headCount, dim, columns);
-  const key = rotate2d(linear(x, w.key, hiddenSize, wide), headCount, dim, columns);
+  const query = rotate2d(linear(x, w.query, hiddenSize, wide), headCount, dim, columns, rows);
+  const key = rotate2d(linear(x, w.key, hiddenSize, wide), headCount, dim, columns, rows);
   const value = linear(x, w.value, hiddenSize, wide);
   const read = new Float32Array(patches * wide);
   const scores = new Float64Array(patches);
@@ -134,18 +176,35 @@ export function mergePatches(
   return out;
 }
 
-/** Tokens of an image, [rows * columns / mergeSize^2 x model width]. */
+/** Places of every patch: learned in the plane, and fixed in time where there are several frames. */
+function positionsOf({ frames, rows, columns }: PatchGrid, shape: VisionShape, w: VisionWeights) {
+  const { positionGrid, hiddenSize } = shape;
+  const plane = stretchPositions(w.positions, positionGrid, hiddenSize, rows, columns);
+  if (frames === 1) return plane;
+  const time = framePositions(frames, hiddenSize);
+  return Float32Array.from({ length: frames * plane.length }, (_, i) => {
+    const frame = Math.floor(i / plane.length);
+    return plane[i % plane.length] + time[frame * hiddenSize + (i % hiddenSize)];
+  });
+}
+
+/** Tokens of an image or of up to four frames, [rows * columns / mergeSize^2 x model width]. Throws RangeError beyond. */
 export function visionTokens(image: PatchGrid, shape: VisionShape, w: VisionWeights): Float32Array {
-  const { hiddenSize, patchSize, positionGrid, mergeSize, innerSize, projectorInnerSize } = shape;
-  const { rows, columns } = image;
+  const { hiddenSize, patchSize, mergeSize, innerSize, projectorInnerSize } = shape;
+  const { frames, rows, columns } = image;
+  if (!Number.isInteger(frames) || frames < 1 || frames > MOST_FRAMES) {
+    throw new RangeError(`${frames} frames at once; 1 to ${MOST_FRAMES} are read together`);
+  }
   const x = linear(image.patches, w.patch, 3 * patchSize ** 2, hiddenSize);
-  addTo(x, stretchPositions(w.positions, positionGrid, hiddenSize, rows, columns));
+  addTo(x, positionsOf(image, shape, w));
   for (const layer of w.layers) {
-    addTo(x, patchAttention(rmsNorm(x, layer.attentionNorm), shape, layer, columns));
+    addTo(x, patchAttention(rmsNorm(x, layer.attentionNorm), shape, layer, image));
     const inner = linear(rmsNorm(x, layer.mlpNorm), layer.up, hiddenSize, innerSize).map(gelu);
     addTo(x, linear(inner, layer.down, innerSize, hiddenSize));
   }
-  const merged = mergePatches(rmsNorm(x, w.norm), hiddenSize, rows, columns, mergeSize);
-  const inner = linear(merged, w.projectorIn, mergeSize ** 2 * hiddenSize, projectorInnerSize).map(gelu);
+  const pooled = poolFrames(rmsNorm(x, w.norm), frames);
+  const merged = mergePatches(pooled, hiddenSize, rows, columns, mergeSize);
+  const wide = linear(merged, w.projectorIn, mergeSize ** 2 * hiddenSize, projectorInnerSize);
+  const inner = wide.map(geluExact);
   return rmsNorm(linear(inner, w.projectorOut, projectorInnerSize, w.projectorNorm.length), w.projectorNorm);
 }
