@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { activeParamCount, paramCount } from '@epsim/model';
-import type { MechanismRow, Scale } from '@epsim/report';
+import { type JourneyTrace, journeyScenes, type MechanismRow, type Scale } from '@epsim/report';
 import type { Comparison } from '@epsim/results';
 import { modelPresets } from '@epsim/spec';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -151,13 +151,23 @@ test('short training runs start alike, part ways in one step, and are drawn', ()
   const short = ['--train', '--steps', '2', '--sequences', '1'];
   const { status, stdout } = epsim(['journey', ...short, '--out', dir, '--quiet', '--json']);
   expect(status).toBe(0);
-  const { training } = JSON.parse(stdout);
-  expect(training.runs.map(({ name }: { name: string }) => name)).toEqual([
+  const { training, nextToken, nextTokenTrained, sources } = JSON.parse(stdout) as JourneyTrace;
+  if (training === null || nextTokenTrained === null) throw new Error('nothing was trained');
+  // What the first run left, beside what the same tokens had before it.
+  expect(nextTokenTrained.source).toBe('training');
+  expect(sources.training).toContain('2 steps of 64 tokens');
+  const before = new Map(nextToken.top.map(({ label, probability }) => [label, probability]));
+  const both = nextTokenTrained.top.filter(({ label }) => before.has(label));
+  for (const one of both) expect(one.before).toBe(before.get(one.label));
+  const probabilities = nextTokenTrained.top.map(({ probability }) => probability);
+  expect(probabilities.reduce((a, b) => a + b, nextTokenTrained.restProbability)).toBeCloseTo(1, 3);
+  expect(probabilities).not.toEqual(nextToken.top.map(({ probability }) => probability));
+  expect(training.runs.map(({ name }) => name)).toEqual([
     'quantile balancing, Muon per head',
     'quantile balancing, Muon whole',
     'no balancing, Muon per head',
   ]);
-  const lossesAt = (step: number) => new Set(training.runs.map(({ loss }: { loss: number[] }) => loss[step]));
+  const lossesAt = (step: number) => new Set(training.runs.map(({ loss }) => loss[step]));
   expect(lossesAt(0).size).toBe(1);
   expect(lossesAt(1).size).toBe(3);
   expect(readdirSync(dir).sort()).toEqual([
@@ -166,6 +176,11 @@ test('short training runs start alike, part ways in one step, and are drawn', ()
     'training-loss.png',
     'training-maxvio.png',
   ]);
-  expect(readFileSync(join(dir, 'journey.html'), 'utf8')).toContain('A short training run');
+  const page = readFileSync(join(dir, 'journey.html'), 'utf8');
+  for (const words of ['A short training run', 'Miniature, training run']) expect(page).toContain(words);
+  const scenes = journeyScenes(JSON.parse(stdout));
+  const last = scenes[scenes.length - 1];
+  expect(last.sources).toEqual(['miniature', 'training']);
+  expect(last.beats.map(({ caption }) => caption).join(' ')).toMatch(/untrained.*after the short run/);
   rmSync(dir, { recursive: true });
 }, 120_000);

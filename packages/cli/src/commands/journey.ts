@@ -10,7 +10,6 @@ import {
   ledgerMarkdown,
   mechanismsMarkdown,
   scaleCharts,
-  type TrainingPart,
   terminalJourney,
   trainingCharts,
 } from '@epsim/report';
@@ -22,7 +21,7 @@ import { UsageError } from '../failure.js';
 import { journeyRefusal } from '../journey/miniature.js';
 import { fullScale } from '../journey/scale.js';
 import { type JourneyRequest, journey } from '../journey/trace.js';
-import { trainForms, trainingSteps } from '../journey/training.js';
+import { type Trained, trainForms, trainingSteps } from '../journey/training.js';
 import { redisUrl } from '../redis-url.js';
 import { loadScenario } from '../scenario-file.js';
 import { type Terminal, terminal } from '../terminal.js';
@@ -68,7 +67,10 @@ export function journeyCommand(program: Command): void {
     .option('--token <n>', 'position in the stream to follow, picture first (default: the last)', integer(0))
     .option('--seed <n>', "another seed than the scenario's, or 7", integer(0, Number.MAX_SAFE_INTEGER))
     .option('--scale', 'Kimi K3 at full size instead: mechanisms, context, Kimi K2 beside it; nothing is run')
-    .option('--train', 'train the miniature for a few steps too, in three forms (minutes), with charts')
+    .option(
+      '--train',
+      'train the miniature for a few steps too, in three forms (minutes): charts, and the next token after it',
+    )
     .option('--steps <n>', 'steps of each training run', integer(2), 12)
     .option('--sequences <n>', 'sequences of 64 tokens in each step', integer(1), 4)
     .addOption(
@@ -93,10 +95,10 @@ async function run(path: string | undefined, options: JourneyOptions): Promise<v
   if (refusal !== null) {
     throw new UsageError(`${path ?? 'journey'}: model: ${shape.name}: ${refusal}; use kimi-k3-mini`);
   }
-  const training = options.train ? await train(shape, seed, options, term) : null;
+  const trained = options.train ? await train(shape, seed, options, term) : null;
   const { reach, shardCount } = await openReach(options, rankCount, term);
   const request = {
-    ...{ shape, seed, rankCount, shardCount, reach, training, version },
+    ...{ shape, seed, rankCount, shardCount, reach, trained, version },
     text: options.text,
     token: options.token ?? null,
     note: term.note,
@@ -106,7 +108,7 @@ async function run(path: string | undefined, options: JourneyOptions): Promise<v
     mkdirSync(options.out, { recursive: true });
     writeFileSync(join(options.out, 'journey.json'), `${JSON.stringify(trace)}\n`);
     writeFileSync(join(options.out, 'journey.html'), journeyHtml(trace));
-    if (training !== null) await drawCharts(trainingCharts, training, options.out);
+    if (trained !== null) await drawCharts(trainingCharts, trained.part, options.out);
   }
   term.answer(options.json ? JSON.stringify(trace, null, 2) : terminalJourney(trace, options.out ?? null));
 }
@@ -142,7 +144,7 @@ async function train(
   seed: number,
   { steps, sequences }: JourneyOptions,
   term: Terminal,
-): Promise<TrainingPart> {
+): Promise<Trained> {
   const { signal, release } = interruptSignal(term.note);
   const progress = term.progress(trainingSteps(steps), 'steps');
   let done = 0;

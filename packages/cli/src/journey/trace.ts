@@ -4,7 +4,6 @@
  */
 import { carriedExperts, type ShardFabric } from '@epsim/engine';
 import {
-  decodeText,
   embedTokens,
   encodeText,
   type K3Event,
@@ -17,18 +16,18 @@ import {
   type MlaCache,
   type MlaShape,
   miniText,
-  sampleToken,
   seededMaker,
-  tokenProbabilities,
 } from '@epsim/model';
-import type { DepthRow, JourneyTrace, LayerRow, NextTokenPart, TrainingPart } from '@epsim/report';
-import { type DispatchPlan, type ModelShape, randomSource } from '@epsim/spec';
+import type { DepthRow, JourneyTrace, LayerRow } from '@epsim/report';
+import type { DispatchPlan, ModelShape } from '@epsim/spec';
 import type { ShardPool } from '@epsim/transport';
 import { fullSizePart, fullSizePlan } from './full-size.js';
 import { kdaPart, type MixerEvent, mlaPart } from './memory.js';
 import { type Stream, streamOf } from './miniature.js';
 import { muonPart } from './muon.js';
+import { nextToken, trainedNextToken } from './next-token.js';
 import { rms, round, rounded, rowOf } from './numbers.js';
+import type { Trained } from './training.js';
 import { balanceRounds, widthPart } from './width.js';
 
 export interface JourneyRequest {
@@ -41,7 +40,7 @@ export interface JourneyRequest {
   readonly shardCount: number;
   /** Closed by whoever opened it. */
   readonly reach: ShardPool | ShardFabric;
-  readonly training: TrainingPart | null;
+  readonly trained: Trained | null;
   readonly version: string;
   readonly note: (text: string) => void;
 }
@@ -50,7 +49,6 @@ export interface JourneyRequest {
 const CALIBRATION_TOKENS = 512;
 const ROUNDS = 4;
 const GRADIENT_TOKENS = 64;
-const TEMPERATURE = 0.8;
 /** Values of a row that the first scene shows. */
 const SHOWN = 16;
 
@@ -74,7 +72,7 @@ async function calibrate(model: K3Model, seed: number, shown: number) {
   return { rounds: kept, tokens: ids.length };
 }
 
-interface Seen {
+export interface Seen {
   readonly mixers: MixerEvent[];
   readonly depth: Extract<K3Event, { kind: 'depth' }>[];
   readonly experts: ExpertsEvent[];
@@ -131,27 +129,11 @@ function depthRows(events: Seen['depth'], focus: number): DepthRow[] {
   }));
 }
 
-function nextToken(shape: ModelShape, logits: Float32Array, seed: number): NextTokenPart {
-  const p = tokenProbabilities(logits);
-  const order = Array.from(p.keys()).sort((a, b) => p[b] - p[a] || a - b);
-  const top = order.slice(0, 12);
-  const label = (id: number) => decodeText([id]);
-  return {
-    source: 'miniature',
-    vocabulary: shape.vocabSize,
-    top: top.map((id) => ({ label: label(id), probability: round(p[id]) })),
-    restProbability: round(order.slice(12).reduce((sum, id) => sum + p[id], 0)),
-    entropyBits: round(-p.reduce((sum, x) => sum + (x > 0 ? x * Math.log2(x) : 0), 0)),
-    temperature: TEMPERATURE,
-    sampled: label(sampleToken(logits, TEMPERATURE, randomSource(seed, 'journey'))),
-  };
-}
-
 const first = (shape: ModelShape, kind: 'kda' | 'mla') =>
   shape.layers.findIndex((layer) => layer.attention?.kind === kind);
 
 /** What the parts of a trace are made from. */
-interface Travelled {
+export interface Travelled {
   readonly request: JourneyRequest;
   readonly model: K3Model;
   readonly stream: Stream;
@@ -193,7 +175,8 @@ export async function journey(request: JourneyRequest): Promise<JourneyTrace> {
     ...widthParts(travelled),
     muon: muonPart(shape, seed, first(shape, 'kda'), GRADIENT_TOKENS),
     nextToken: nextToken(shape, rowOf(seen.logits, focus, shape.vocabSize), seed),
-    training: request.training,
+    nextTokenTrained: await trainedNextToken(travelled),
+    training: request.trained?.part ?? null,
     fullSize: fullSizePart(),
     fullSizeWidth: full.width,
     fullSizeBalance: full.balance,
@@ -204,15 +187,15 @@ function sourcesOf(
   { request, stream, calibration }: Travelled,
   fullSizePlan: string,
 ): JourneyTrace['sources'] {
-  const { shape, seed, rankCount, training } = request;
+  const { shape, seed, rankCount, trained } = request;
   return {
     miniature: `${shape.name}, untrained weights of seed ${seed}: one pass over ${stream.labels.length} rows, expert layers carried between ${rankCount} ranks in FP32.`,
     calibration: `${shape.name}, the same weights: router scores of ${calibration.tokens} tokens of a text made here, frozen while the bias is moved.`,
     gradient: `${shape.name}, the same weights: the gradient of the loss on ${GRADIENT_TOKENS} tokens of that text.`,
     training:
-      training === null
+      trained === null
         ? null
-        : `${shape.name} trained here from seed ${seed}, ${training.runs[0].loss.length} steps of ${training.tokensPerStep} tokens in each run.`,
+        : `${shape.name} trained here from seed ${seed}, ${trained.part.runs[0].loss.length} steps of ${trained.part.tokensPerStep} tokens of text in each run; for the next token, one pass of the same stream over the weights of the first run, in one process.`,
     fullSizePlan,
     fullSizeShape: 'Kimi K3 at full size, computed from the sizes in its published configuration.',
   };

@@ -3,7 +3,7 @@
  * each. Same start, same batches.
  */
 import { setImmediate as eventLoopTurn } from 'node:timers/promises';
-import { type MiniRun, trainMini } from '@epsim/model';
+import { type K3Weights, type MiniRun, trainMini, weightsOfParameters } from '@epsim/model';
 import type { TrainingPart } from '@epsim/report';
 import type { ModelShape } from '@epsim/spec';
 import { Interrupted } from '../failure.js';
@@ -16,6 +16,12 @@ const forms: Readonly<Record<string, Pick<MiniRun, 'perHead' | 'balance'>>> = {
   'quantile balancing, Muon whole': { perHead: false },
   'no balancing, Muon per head': { perHead: true, balance: (_layer, _scores, bias) => bias },
 };
+
+export interface Trained {
+  readonly part: TrainingPart;
+  /** As the first form, K3's own, left them. */
+  readonly weights: K3Weights;
+}
 
 /** How many steps all runs take together. */
 export function trainingSteps(steps: number): number {
@@ -30,8 +36,9 @@ export async function trainForms(
   sequences: number,
   signal: AbortSignal,
   onStep: (run: string) => void,
-): Promise<TrainingPart> {
+): Promise<Trained> {
   const runs: TrainingPart['runs'][number][] = [];
+  let weights: K3Weights | null = null;
   for (const [name, form] of Object.entries(forms)) {
     const loss: number[] = [];
     const maxVio: number[] = [];
@@ -45,14 +52,25 @@ export async function trainForms(
       adamRate: 0.005,
       weightDecay: 0.05,
     };
-    for (const report of trainMini(shape, run)) {
-      loss.push(round(report.loss));
-      maxVio.push(round(report.maxVio));
+    const training = trainMini(shape, run);
+    let step = training.next();
+    while (!step.done) {
+      loss.push(round(step.value.loss));
+      maxVio.push(round(step.value.maxVio));
       onStep(name);
       await eventLoopTurn();
       if (signal.aborted) throw new Interrupted('interrupted in the training run; nothing is written');
+      step = training.next();
     }
+    weights ??= weightsOfParameters(shape, step.value);
     runs.push({ name, loss, maxVio });
   }
-  return { source: 'training', model: shape.name, seed, tokensPerStep: sequences * TOKENS, runs };
+  const part: TrainingPart = {
+    source: 'training',
+    model: shape.name,
+    seed,
+    tokensPerStep: sequences * TOKENS,
+    runs,
+  };
+  return { part, weights: weights! };
 }

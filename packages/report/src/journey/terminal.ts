@@ -1,7 +1,7 @@
 /** A journey in a few lines of a terminal: what was followed, what it met, where the page is. */
 import { formatValue } from '../page/format.js';
 import { plural } from './page/scene.js';
-import type { JourneyTrace } from './trace.js';
+import type { JourneyTrace, NextTokenPart } from './trace.js';
 
 /** Loss and balance of each short run, first and last step; nothing when none was made. */
 function trainingLines({ training }: JourneyTrace): string[] {
@@ -12,16 +12,21 @@ function trainingLines({ training }: JourneyTrace): string[] {
   });
 }
 
+function likeliest({ top, sampled }: NextTokenPart): string {
+  const most = top
+    .slice(0, 4)
+    .map(({ label, probability }) => `${JSON.stringify(label)} ${formatValue(probability, 'fraction')}`);
+  return `${most.join(', ')}; drawn: ${JSON.stringify(sampled)}`;
+}
+
 /** Lines of text; every figure says whose it is. */
 export function terminalJourney(trace: JourneyTrace, dir: string | null): string {
-  const { stream, kda, mla, depth, width, balance, muon, nextToken, fullSize, fullSizeWidth } = trace;
+  const { stream, kda, mla, depth, width, balance, muon, nextToken, nextTokenTrained } = trace;
+  const { fullSize, fullSizeWidth } = trace;
   const followed = stream.tokens[stream.focus];
   const last = balance.rounds[balance.rounds.length - 1];
   const read = depth[depth.length - 1];
   const chosen = width.chosen.map(({ expert, rank }) => `${expert} on rank ${rank}`).join(', ');
-  const top = nextToken.top
-    .slice(0, 4)
-    .map(({ label, probability }) => `${JSON.stringify(label)} ${formatValue(probability, 'fraction')}`);
   const lines = [
     `${trace.model}, seed ${trace.seed}: token ${stream.focus} of ${stream.tokens.length}, ${followed.kind} ${JSON.stringify(followed.label)}`,
     '',
@@ -32,7 +37,8 @@ export function terminalJourney(trace: JourneyTrace, dir: string | null): string
     `balance    layer ${balance.layer}: MaxVio ${balance.rounds[0].maxVio.toFixed(2)} without bias, ${last.maxVio.toFixed(2)} after ${balance.rounds.length - 1} rounds of quantile balancing`,
     `training   orthogonality error ${muon.steps[5].perHead.toFixed(2)} per head, ${muon.steps[5].whole.toFixed(2)} on the whole slice`,
     ...trainingLines(trace),
-    `next token ${top.join(', ')}; drawn: ${JSON.stringify(nextToken.sampled)}`,
+    `next token ${likeliest(nextToken)} (untrained weights)`,
+    ...(nextTokenTrained === null ? [] : [`           ${likeliest(nextTokenTrained)} (after the short run)`]),
     '',
     `Kimi K3 at full size, for scale: ${fullSize.layers} layers, ${fullSizeWidth.biased.length} experts, ${fullSizeWidth.topK} chosen; ${formatValue(fullSize.kdaStateBytes, 'bytes')} of state a sequence, ${formatValue(fullSize.cacheBytesPerToken, 'bytes')} of cache a token`,
   ];

@@ -173,7 +173,12 @@ export interface MuonPart {
 export interface NextTokenPart {
   readonly source: SourceName;
   readonly vocabulary: number;
-  readonly top: readonly { readonly label: string; readonly probability: number }[];
+  /** Likeliest first; `before` is what the same token had with untrained weights, null where these are those. */
+  readonly top: readonly {
+    readonly label: string;
+    readonly probability: number;
+    readonly before: number | null;
+  }[];
   readonly restProbability: number;
   readonly entropyBits: number;
   readonly temperature: number;
@@ -238,6 +243,8 @@ export interface JourneyTrace {
   readonly balance: BalancePart;
   readonly muon: MuonPart;
   readonly nextToken: NextTokenPart;
+  /** After the short run; null where none was made. */
+  readonly nextTokenTrained: NextTokenPart | null;
   readonly training: TrainingPart | null;
   readonly fullSize: FullSizePart;
   readonly fullSizeWidth: WidthPart;

@@ -5,7 +5,7 @@
 import { type ModelShape, randomSource } from '@epsim/spec';
 import { seededMaker } from '../k3/k3-weights.js';
 import { encodeText } from '../k3/text.js';
-import { trainableParameters } from './parameters.js';
+import { type Parameters, trainableParameters } from './parameters.js';
 import { type StepReport, Trainer, type TrainingOptions } from './trainer.js';
 
 const SUBJECTS = ['the moon', 'the tide', 'a comet', 'one star'];
@@ -30,12 +30,12 @@ export interface MiniRun extends TrainingOptions {
 }
 
 /**
- * Trains a fresh `shape` and yields each step's report.
+ * Trains a fresh `shape`, yields each step's report and returns what was trained.
  * Measured with kimi-k3-mini, seed 1, 12 steps of 4 x 64 tokens, Muon's rate 0.02, AdamW's 0.005, decay 0.05
  * (3.8 s of one core a step): the loss falls from 5.28 to 1.74 nats a token per head and to 1.62 whole; without
  * balancing it falls to 1.42, while MaxVio grows from 4.5 to 7.9 instead of falling to 2.8.
  */
-export function* trainMini(shape: ModelShape, run: MiniRun): Generator<StepReport> {
+export function* trainMini(shape: ModelShape, run: MiniRun): Generator<StepReport, Parameters> {
   const ids = encodeText(miniText(run.seed, 200));
   const trainer = new Trainer(shape, trainableParameters(shape, seededMaker(shape, run.seed)), run);
   const random = randomSource(run.seed, 'mini-batches');
@@ -48,4 +48,5 @@ export function* trainMini(shape: ModelShape, run: MiniRun): Generator<StepRepor
       }),
     );
   }
+  return trainer.parameters;
 }
