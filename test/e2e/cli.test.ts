@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { emptyFolder, epsim, root } from '../support/epsim.js';
@@ -137,11 +137,37 @@ describe('wrong input ends with code 2, one clear message and nothing on standar
     expect(existsSync('runs/x')).toBe(false);
   });
 
-  test('a path that leaves the scenario folder', () => {
-    const file = write('name: x\nmodel: ../secret/config.json\ncluster: { preset: b200-8, ranks: 8 }\n');
-    const { status, stderr } = epsim(['check', file]);
-    expect(status).toBe(2);
-    expect(stderr).toContain("path leaves the scenario's folder");
+  test('a path that leaves the scenario folder, and the way to name it on the command line', () => {
+    const folder = emptyFolder();
+    const config = join(folder, 'published', 'config.json');
+    mkdirSync(join(folder, 'published'));
+    const fixture = join(root, 'test/spec/fixtures/glm-5-nvfp4.json');
+    writeFileSync(config, readFileSync(fixture));
+    writeFileSync(
+      join(folder, 'published', 'hf_quant_config.json'),
+      '{"quant_algo":"NVFP4","group_size":16}',
+    );
+    const outside = (model: string) => {
+      const file = write(`name: x\nmodel: ${model}\ncluster: { preset: b200-8, ranks: 8 }\n`);
+      const { status, stderr } = epsim(['check', file]);
+      expect(status).toBe(2);
+      return stderr;
+    };
+    const rule = "a path in a scenario may not leave the scenario's folder, ";
+    const repair = 'move the file there, or name it on the command line: --set';
+    expect(outside('../secret/config.json')).toContain(
+      'bad.yaml:2: model: unreadable file: ../secret/config.json; ',
+    );
+    const refused = outside(config);
+    expect(refused).toContain(rule);
+    expect(refused).toContain(`${repair} model=${config}\n`);
+    expect(outside(`{ config: ${config} }`)).toContain(`${repair} model.config=${config}\n`);
+    for (const set of [`model=${config}`, `model={ config: ${config}, topK: 4 }`]) {
+      const { status, stdout } = epsim(['check', small, '--set', set]);
+      expect({ set, status }).toEqual({ set, status: 0 });
+      // The precision that stands beside the file is read with it.
+      expect(stdout).toContain('name: nvfp4');
+    }
   });
 });
 

@@ -242,7 +242,7 @@ describe('what cannot be read', () => {
     expect(found[0]).toContain('model_type: unknown architecture: deepseek_v9; did you mean deepseek_v3?');
     expect(found.join('\n')).toContain('missing field: vocab_size');
     expect(found.join('\n')).toContain('missing field: num_experts_per_tok or num_experts_per_token');
-    expect(found.join('\n')).toContain('unknown field: mystery_width');
+    expect(found.join('\n')).toContain('mystery_width: unknown field: 3; no architecture that is known here');
     expect(found.join('\n')).not.toContain('missing field: hidden_size');
     expect(found.join('\n')).not.toContain('bos_token_id');
     expect(problems({})[0]).toContain('missing field: model_type');

@@ -150,7 +150,9 @@ carry: { expertInnerSize: 60 }
 test('text that is no YAML names the line', () => {
   expect(refusal('model: kimi-k3\ncluster: [\n')[0]).toMatch(/^scenarios\/k3\.yaml:\d: invalid YAML: /);
   expect(refusal('model: a\nmodel: b\n')[0]).toContain('k3.yaml:2: invalid YAML: Map keys must be unique');
-  expect(refusal('')).toEqual(['scenarios/k3.yaml:1: empty scenario; write at least "model" and "cluster"']);
+  expect(refusal('')).toEqual([
+    'scenarios/k3.yaml:1: empty scenario; write fields, at least "model" and "cluster"',
+  ]);
   expect(refusal('- 1\n')[0]).toContain('wrong scenario: [1]');
 });
 

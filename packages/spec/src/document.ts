@@ -16,6 +16,21 @@ export type PlainObject = { [key: string]: Plain };
 const LONGEST_TEXT = 4_000_000;
 const DEEPEST = 40;
 const MOST_VALUES = 200_000;
+/** Brackets open at once from which on no parser is asked: far above `DEEPEST`, and still quick to refuse. */
+const MOST_BRACKETS = 5000;
+/** Mistakes of syntax that are reported; what follows them is mostly their consequence. */
+const MOST_ERRORS = 10;
+
+/** What a text should be, in the words of its problems. */
+export interface DocumentWords {
+  readonly subject: string;
+  readonly example: string;
+}
+
+const SCENARIO: DocumentWords = {
+  subject: 'scenario',
+  example: 'write fields, at least "model" and "cluster"',
+};
 
 /** A text that was read, as far as it could be. */
 export interface SourceDocument {
@@ -34,7 +49,7 @@ interface Place {
 }
 
 /** Never throws: what cannot be read is a problem. */
-export function readDocument(text: string, file: string): SourceDocument {
+export function readDocument(text: string, file: string, words = SCENARIO): SourceDocument {
   const nowhere = () => ({ file, line: 1 });
   const isSet = () => false;
   const fail = (kind: string, subject: string, value: string, help: string, line = 1): SourceDocument => ({
@@ -46,22 +61,32 @@ export function readDocument(text: string, file: string): SourceDocument {
   if (text.length > LONGEST_TEXT) {
     return fail('too long', 'file', `${text.length} characters`, `at most ${LONGEST_TEXT}`);
   }
+  if (openBrackets(text) > MOST_BRACKETS) {
+    return fail('invalid', 'YAML', `nested deeper than ${DEEPEST} levels`, '');
+  }
   const lines = new LineCounter();
   try {
-    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'silent' });
+    const options = {
+      lineCounter: lines,
+      prettyErrors: false,
+      logLevel: 'silent',
+      uniqueKeys: false,
+    } as const;
+    const document = parseDocument(text, options);
     const second = text.search(/^---\s*$/m) >= 0 ? parseAllDocuments(text, { logLevel: 'silent' }) : [];
     if (second.length > 1) {
       const problem = { file, line: 1, path: '', kind: 'too many', subject: 'documents' };
       const value = String(second.length);
       return {
         data: null,
-        problems: [{ ...problem, value, help: 'write one scenario in a file' }],
+        problems: [{ ...problem, value, help: `write one ${words.subject} in a file` }],
         place: nowhere,
         isSet,
       };
     }
-    if (document.errors.length > 0) {
-      const problems = document.errors.map((error) => ({
+    const errors = [...document.errors, ...repeatedKeys(document.contents)];
+    if (errors.length > 0) {
+      const problems = errors.slice(0, MOST_ERRORS).map((error) => ({
         file,
         line: lines.linePos(error.pos[0]).line,
         path: '',
@@ -73,9 +98,9 @@ export function readDocument(text: string, file: string): SourceDocument {
       return { data: null, problems, place: nowhere, isSet };
     }
     const data = plain(document.toJS());
-    if (data === null) return fail('empty', 'scenario', '', 'write at least "model" and "cluster"');
+    if (data === null) return fail('empty', words.subject, '', words.example);
     if (typeof data !== 'object' || Array.isArray(data)) {
-      return fail('wrong', 'scenario', shownValue(data), 'write fields, such as "model: kimi-k3"');
+      return fail('wrong', words.subject, shownValue(data), words.example);
     }
     const place = (path: Path) => ({ file, line: lines.linePos(offsetOf(document.contents, path)).line });
     return { data, problems: [], place, isSet };
@@ -83,6 +108,36 @@ export function readDocument(text: string, file: string): SourceDocument {
     // Deep nesting, alias bombs and cycles: the parser, the conversion or `plain` gives up.
     return fail('invalid', 'YAML', shownValue(error instanceof Error ? error.message : String(error)), '');
   }
+}
+
+/** Most brackets that are open at once, counted without regard to quotes and comments. */
+function openBrackets(text: string): number {
+  let open = 0;
+  let most = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    // [ and {, then ] and }.
+    if (code === 91 || code === 123) most = Math.max(most, ++open);
+    else if (code === 93 || code === 125) open--;
+  }
+  return most;
+}
+
+/** Keys that a map has twice. The parser's own check compares every pair, which takes minutes on 100,000 keys. */
+function repeatedKeys(
+  root: unknown,
+): { readonly message: string; readonly pos: readonly [number, number] }[] {
+  if (isSeq(root)) return root.items.flatMap(repeatedKeys);
+  if (!isMap(root)) return [];
+  const seen = new Set<unknown>();
+  return root.items.flatMap(({ key, value }) => {
+    const below = repeatedKeys(value);
+    if (!isScalar(key)) return below;
+    const at = key.range?.[0] ?? 0;
+    if (seen.has(key.value)) return [{ message: 'Map keys must be unique', pos: [at, at] }, ...below];
+    seen.add(key.value);
+    return below;
+  });
 }
 
 /** Offset of the key, or list entry, that `path` ends at; of the deepest part that exists otherwise. */

@@ -12,7 +12,8 @@ import { modelPresets } from './presets/models/registry.js';
 import type { FieldValues, Reader } from './reader.js';
 import { modelChanges, modelOrigins } from './scenario-schema.js';
 
-export type ReadFile = (path: string) => string;
+/** Text of a file; `at` is the field that names it. Throws Error with the reason, and the repair where there is one. */
+export type ReadFile = (path: string, at?: string) => string;
 export type ModelChanges = FieldValues<typeof modelChanges>;
 
 /** The model, or undefined with every reason reported. */
@@ -63,20 +64,21 @@ function fromConfig(
   path: Path,
   readFile: ReadFile | undefined,
 ): ModelShape | undefined {
+  const line = (text: string) => text.replace(/\s+/g, ' ');
   const unread = (reason: string) =>
-    to.report(path, { kind: 'unreadable', subject: 'file', value: shownValue(file), help: reason });
+    to.report(path, { kind: 'unreadable', subject: 'file', value: line(file), help: line(reason) });
   if (!readFile) {
     unread('no files can be read here');
     return undefined;
   }
   let text: string;
   try {
-    text = readFile(file);
+    text = readFile(file, path.join('.'));
   } catch (error) {
-    unread(shownValue(error instanceof Error ? error.message : String(error)));
+    unread(error instanceof Error ? error.message : String(error));
     return undefined;
   }
-  const config = readDocument(text, file);
+  const config = readDocument(text, file, CONFIGURATION);
   const sidecar = readSidecar(file, readFile);
   to.problems.push(...config.problems, ...(sidecar?.problems ?? []));
   if (config.data === null || (sidecar && sidecar.data === null)) return undefined;
@@ -92,10 +94,15 @@ function fromConfig(
   return undefined;
 }
 
+const CONFIGURATION = {
+  subject: 'configuration',
+  example: 'write fields, such as "model_type", as in a published config.json',
+};
+
 function readSidecar(file: string, readFile: ReadFile) {
   const beside = file.replace(/[^/\\]*$/, 'hf_quant_config.json');
   try {
-    return readDocument(readFile(beside), beside);
+    return readDocument(readFile(beside), beside, CONFIGURATION);
   } catch {
     // Most models have none.
     return undefined;

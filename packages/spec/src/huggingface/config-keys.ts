@@ -17,6 +17,8 @@ export interface ConfigKeys {
   count(...names: readonly string[]): number;
   /** The same, or `absent` where no spelling is present. Zero is allowed. */
   countOr<T>(absent: T, ...names: readonly string[]): number | T;
+  /** The same, zero apart. */
+  sizeOr<T>(absent: T, ...names: readonly string[]): number | T;
   numberOr<T>(absent: T, ...names: readonly string[]): number | T;
   flagOr<T>(absent: T, ...names: readonly string[]): boolean | T;
   textOr<T>(absent: T, ...names: readonly string[]): string | T;
@@ -41,7 +43,9 @@ export function configKeys(
   const asked = new Set<string>();
   const refuse: ConfigKeys['refuse'] = (name, kind, subject, value, help) => {
     const path = name === '' ? at : [...at, name];
-    problems.push({ path, kind, subject, value: shownValue(value), help });
+    const problem = { path, kind, subject, value: shownValue(value), help };
+    // A field that two parts of an architecture ask for is one mistake.
+    if (!problems.some((known) => JSON.stringify(known) === JSON.stringify(problem))) problems.push(problem);
   };
   const find = finder(config, asked, refuse);
   const typed = <T, V>(
@@ -53,7 +57,7 @@ export function configKeys(
     const found = find(names);
     if (!found) return absent;
     const value = accept(found.value);
-    if (value === null) refuse(found.name, 'wrong', 'value', found.value, `must be ${wanted}`);
+    if (value === null) refuse(found.name, 'wrong', 'value', quoted(found.value), `must be ${wanted}`);
     return value ?? absent;
   };
   return {
@@ -61,7 +65,10 @@ export function configKeys(
     assumptions,
     refuse,
     count: (...names) => readCount(find(names), names, refuse),
-    countOr: (absent, ...names) => typed(names, absent, 'a whole number', wholeNumber),
+    countOr: (absent, ...names) =>
+      typed(names, absent, `a whole number up to ${MOST_OF_A_SIZE}`, wholeNumber),
+    sizeOr: (absent, ...names) =>
+      typed(names, absent, `a whole number from 1 to ${MOST_OF_A_SIZE}`, (v) => wholeNumber(v) || null),
     numberOr: (absent, ...names) =>
       typed(names, absent, 'a number', (v) => (typeof v === 'number' ? v : null)),
     flagOr: (absent, ...names) =>
@@ -93,11 +100,12 @@ function readCount(
     refuse('', 'missing', 'field', names.join(' or '), 'this architecture needs it');
     return 1;
   }
-  const value = wholeNumber(found.value) || null;
+  const value = found.value;
   const most = found.name.includes('layers') ? MOST_LAYERS : MOST_OF_A_SIZE;
-  if (value !== null && value <= most) return value;
-  if (value !== null) refuse(found.name, 'out of range', '', value, `must be at most ${most}`);
-  else refuse(found.name, 'wrong', 'value', found.value, 'must be a whole number of at least 1');
+  const isCount = typeof value === 'number' && Number.isSafeInteger(value) && value >= 1;
+  if (isCount && value <= most) return value;
+  if (isCount) refuse(found.name, 'out of range', '', value, `must be at most ${most}`);
+  else refuse(found.name, 'wrong', 'value', quoted(value), 'must be a whole number of at least 1');
   return 1;
 }
 
@@ -118,7 +126,14 @@ function finder(config: PlainObject, asked: Set<string>, refuse: ConfigKeys['ref
 }
 
 function wholeNumber(value: Plain): number | null {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
+  const isWhole = typeof value === 'number' && Number.isSafeInteger(value);
+  return isWhole && value >= 0 && value <= MOST_OF_A_SIZE ? value : null;
+}
+
+/** A number written as text keeps its quotes in a message, or nobody would see what is wrong with it. */
+function quoted(value: Plain): Plain {
+  const looksRight = typeof value === 'string' && value !== '' && Number.isFinite(Number(value));
+  return looksRight ? `"${value}", a text` : value;
 }
 
 /** Fields of any configuration that concern text generation, training or libraries, and no size. */

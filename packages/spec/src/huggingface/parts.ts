@@ -23,27 +23,37 @@ export interface Family {
 
 /** Latent attention (DeepSeek-V2 and its descendants), with the sparse indexer where there is one. */
 export function readMla(keys: ConfigKeys): Mla {
-  const indexHeads = keys.countOr(0, 'index_n_heads');
+  const isIndexed = ['index_n_heads', 'index_head_dim', 'index_topk'].some(
+    (name) => keys.raw(name) !== undefined,
+  );
   keys.ignore('head_dim', 'attention_bias');
   return mla({
     headCount: keys.count('num_attention_heads'),
-    qLoraRank: keys.countOr(null, 'q_lora_rank'),
+    qLoraRank: keys.sizeOr(null, 'q_lora_rank'),
     kvLoraRank: keys.count('kv_lora_rank'),
     nopeHeadDim: keys.count('qk_nope_head_dim'),
     ropeHeadDim: keys.count('qk_rope_head_dim'),
     valueHeadDim: keys.count('v_head_dim'),
     outputGate: keys.flagOr(false, 'mla_use_output_gate'),
-    indexer:
-      indexHeads > 0
-        ? { headCount: indexHeads, headDim: keys.count('index_head_dim'), topK: keys.count('index_topk') }
-        : null,
+    indexer: isIndexed
+      ? {
+          headCount: keys.count('index_n_heads'),
+          headDim: keys.count('index_head_dim'),
+          topK: keys.count('index_topk'),
+        }
+      : null,
   });
 }
 
 /** Grouped-query attention over the whole prefix; the head size is hidden size / heads where it is not stated. */
 export function readGqa(keys: ConfigKeys, known: Partial<Gqa> = {}): Gqa {
   const headCount = keys.count('num_attention_heads');
-  const headDim = keys.countOr(null, 'head_dim') ?? keys.count('hidden_size') / headCount;
+  const headDim = keys.sizeOr(null, 'head_dim') ?? keys.count('hidden_size') / headCount;
+  const kvHeadCount = keys.sizeOr(headCount, 'num_key_value_heads');
+  if (headCount % kvHeadCount !== 0) {
+    const help = `must divide num_attention_heads, ${headCount}`;
+    keys.refuse('num_key_value_heads', 'uneven', 'heads', kvHeadCount, help);
+  }
   if (!Number.isInteger(headDim)) {
     keys.refuse(
       'num_attention_heads',
@@ -55,7 +65,7 @@ export function readGqa(keys: ConfigKeys, known: Partial<Gqa> = {}): Gqa {
   }
   return gqa({
     headCount,
-    kvHeadCount: keys.countOr(headCount, 'num_key_value_heads'),
+    kvHeadCount,
     headDim,
     bias: keys.flagOr(false, 'attention_bias'),
     ...known,
@@ -83,11 +93,17 @@ const scorings: Readonly<Record<string, MoeShape['scoring']>> = {
 export function readMoe(keys: ConfigKeys, known: MoeKnowledge): MoeShape {
   const hiddenSize = keys.count('hidden_size');
   const expertInnerSize = keys.count(...known.inner);
-  const width = keys.countOr(hiddenSize, 'routed_expert_hidden_size', 'moe_latent_size');
+  const width = keys.sizeOr(hiddenSize, 'routed_expert_hidden_size', 'moe_latent_size');
   const sharedExpertCount = keys.countOr(0, 'n_shared_experts', 'num_shared_experts');
+  const mistakes = keys.problems.length;
+  const expertCount = keys.count(...EXPERT_COUNT);
+  const topK = keys.count(...TOP_K);
+  const groupCount = keys.countOr(1, 'n_group', 'num_expert_group') || 1;
+  const topGroupCount = keys.countOr(1, 'topk_group') || 1;
+  if (keys.problems.length === mistakes) checkChoices(keys, { expertCount, topK, groupCount, topGroupCount });
   return moe({
-    expertCount: keys.count('n_routed_experts', 'num_experts', 'num_local_experts'),
-    topK: keys.count('num_experts_per_tok', 'num_experts_per_token', 'moe_topk', 'experts_per_token'),
+    expertCount,
+    topK,
     expertWidth: width,
     expertInnerSize,
     latent: width !== hiddenSize,
@@ -99,10 +115,47 @@ export function readMoe(keys: ConfigKeys, known: MoeKnowledge): MoeShape {
       keys.flagOr(null, 'norm_topk_prob', 'moe_renormalize') ?? readRenormalize(keys, known.renormalize),
     routedScaling: keys.numberOr(1, 'routed_scaling_factor'),
     selectionBias: keys.textOr('', 'topk_method') === 'noaux_tc' || keys.flagOr(false, 'use_routing_bias'),
-    groupCount: keys.countOr(1, 'n_group', 'num_expert_group') || 1,
-    topGroupCount: keys.countOr(1, 'topk_group') || 1,
+    groupCount,
+    topGroupCount,
     ...known.fixed,
   });
+}
+
+/** Spellings of two sizes that every mixture of experts has. */
+export const EXPERT_COUNT = ['n_routed_experts', 'num_experts', 'num_local_experts'] as const;
+export const TOP_K = [
+  'num_experts_per_tok',
+  'num_experts_per_token',
+  'moe_topk',
+  'experts_per_token',
+] as const;
+
+/** A token must find its experts in the groups that it may use. */
+function checkChoices(
+  keys: ConfigKeys,
+  moe: Pick<MoeShape, 'expertCount' | 'topK' | 'groupCount' | 'topGroupCount'>,
+): void {
+  const { expertCount, topK, groupCount, topGroupCount } = moe;
+  if (expertCount % groupCount !== 0) {
+    keys.refuse(
+      '',
+      'uneven',
+      'groups',
+      `${expertCount} experts in ${groupCount} groups`,
+      'groups must be equal',
+    );
+  } else if (topGroupCount > groupCount) {
+    keys.refuse('topk_group', 'too many', 'groups', topGroupCount, `the model has ${groupCount}`);
+  } else if (topK > (expertCount / groupCount) * topGroupCount) {
+    const allowed = (expertCount / groupCount) * topGroupCount;
+    keys.refuse(
+      '',
+      'too many',
+      'experts of a token',
+      topK,
+      `a token may use ${allowed} of the ${expertCount}`,
+    );
+  }
 }
 
 function readScoring(keys: ConfigKeys, known: MoeShape['scoring'] | undefined): MoeShape['scoring'] {

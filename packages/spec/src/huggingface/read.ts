@@ -5,14 +5,15 @@
  * Touches no file and knows no preset.
  */
 import type { PlainObject } from '../document.js';
-import { knownNames } from '../errors.js';
-import type { Finding } from '../findings.js';
+import { type Finding, findingsOf } from '../findings.js';
+import { MOST_LAYERS } from '../limits.js';
+import { documentOf, modelDocument } from '../model-document.js';
 import type { Activation, ModelShape, VisionShape } from '../model-shape.js';
 import { isObject } from '../reader.js';
 import { type ConfigKeys, configKeys } from './config-keys.js';
-import { families } from './families/registry.js';
-import type { Family } from './parts.js';
+import { familyOf } from './families/registry.js';
 import { readStorage } from './quantization.js';
+import { COMMON, unknownArchitecture } from './unknown.js';
 
 export interface ConfigSource {
   /** Name of the model in results, and where hints are looked for. */
@@ -32,9 +33,13 @@ export function modelFromHuggingFace(config: PlainObject, source: ConfigSource):
   const root = configKeys(config);
   const keys = root.nested('text_config') ?? root;
   const isNested = keys !== root;
-  const type = keys.textOr(null, 'model_type') ?? root.textOr(null, 'model_type');
-  const family = familyOf(type) ?? familyOf(root.textOr(null, 'model_type'));
-  if (!family) return unknownArchitecture(keys, type);
+  const [inner, outer] = [keys.textOr(null, 'model_type'), root.textOr(null, 'model_type')];
+  const family = familyOf(inner ?? outer);
+  if (!family) return { ok: false, problems: unknownArchitecture(keys, isNested ? root : null) };
+  const around = familyOf(outer);
+  if (around && around !== family) {
+    keys.refuse('model_type', 'contradicting', 'architecture', inner, `the model around it is ${outer}`);
+  }
   const sizes = {
     hiddenSize: keys.count('hidden_size'),
     vocabSize: keys.count('vocab_size'),
@@ -58,48 +63,31 @@ export function modelFromHuggingFace(config: PlainObject, source: ConfigSource):
   sayUnread(keys, isNested ? root : null);
   if (keys.problems.length > 0) return { ok: false, problems: keys.problems };
   const { layers, moe, attnResBlockLayers = null, residualStreams = 1, mtpLayerCount = 0 } = parts;
-  return {
-    ok: true,
-    model: {
-      ...{ name: source.name, source: source.source, ...sizes, ...activation },
-      ...{ layers, moe, attnResBlockLayers, residualStreams, mtpLayerCount, vision, precision },
-      assumptions: keys.assumptions,
-    },
+  const model: ModelShape = {
+    ...{ name: source.name, source: source.source, ...sizes, ...activation },
+    ...{ layers, moe, attnResBlockLayers, residualStreams, mtpLayerCount, vision, precision },
+    assumptions: keys.assumptions,
   };
+  const limits = beyondLimits(model);
+  return limits.length > 0 ? { ok: false, problems: limits } : { ok: true, model };
 }
 
-function familyOf(type: string | null): Family | undefined {
-  return Object.values<Family>(families).find((family) => type !== null && family.modelTypes.includes(type));
-}
-
-/** Which of the fields that every mixture of experts needs are missing, and which nobody knows. */
-function unknownArchitecture(keys: ConfigKeys, type: string | null): ConfigResult {
-  const known = Object.values<Family>(families).flatMap((family) => family.modelTypes);
-  if (type === null) keys.refuse('', 'missing', 'field', 'model_type', `known: ${known.join(', ')}`);
-  else keys.refuse('model_type', 'unknown', 'architecture', type, knownNames(type, known));
-  keys.count('hidden_size');
-  keys.count('vocab_size');
-  keys.count('num_hidden_layers');
-  keys.count('num_attention_heads');
-  keys.count('n_routed_experts', 'num_experts', 'num_local_experts');
-  keys.count('num_experts_per_tok', 'num_experts_per_token', 'moe_topk', 'experts_per_token');
-  keys.count('moe_intermediate_size', 'intermediate_size');
-  keys.ignore(
-    ...COMMON,
-    'model_type',
-    'max_position_embeddings',
-    'tie_word_embeddings',
-    'hidden_act',
-    'head_dim',
-  );
-  const unread = keys.unread();
-  if (unread.length > 0) {
-    keys.refuse('', 'unknown', unread.length === 1 ? 'field' : 'fields', unread.join(', '), '');
+/** Sizes that no document of a model may have, under the names they have there: what is read can be written. */
+function beyondLimits(model: ModelShape): readonly Finding[] {
+  if (model.mtpLayerCount > MOST_LAYERS) {
+    const help = `must be at most ${MOST_LAYERS}`;
+    const value = String(model.mtpLayerCount);
+    return [{ path: [], kind: 'too many', subject: 'prediction layers', value, help }];
   }
-  return { ok: false, problems: keys.problems };
+  const written = documentOf(model);
+  const { error } = modelDocument.safeParse(written);
+  if (!error) return [];
+  return findingsOf(error.issues, written, () => ({})).map(({ path, ...finding }) => ({
+    ...finding,
+    path: [],
+    subject: path.join('.'),
+  }));
 }
-
-const COMMON = ['quantization_config', 'vision_config', 'text_config', 'attention_bias', 'intermediate_size'];
 
 const activations: Readonly<Record<string, Activation>> = {
   silu: 'swiglu',

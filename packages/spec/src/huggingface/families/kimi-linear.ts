@@ -34,7 +34,7 @@ export const kimiLinear: Family = {
         (index) => (isFull.has(index + 1) ? full : delta),
       ),
       mtpLayerCount: keys.countOr(0, 'num_nextn_predict_layers'),
-      attnResBlockLayers: keys.countOr(null, 'attn_res_block_size'),
+      attnResBlockLayers: keys.sizeOr(null, 'attn_res_block_size'),
     };
   },
 };

@@ -9,7 +9,7 @@ export const llama4: Family = {
   read(keys) {
     const layerCount = keys.count('num_hidden_layers');
     const full = readGqa(keys);
-    const chunk = keys.countOr(null, 'attention_chunk_size');
+    const chunk = keys.sizeOr(null, 'attention_chunk_size');
     const step = keys.count('interleave_moe_layer_step');
     const listed = keys.raw('moe_layers');
     const moe = readMoe(keys, {

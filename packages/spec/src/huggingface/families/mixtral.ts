@@ -6,7 +6,7 @@ import { type Family, layersOf, readGqa, readMoe } from '../parts.js';
 export const mixtral: Family = {
   modelTypes: ['mixtral'],
   read(keys) {
-    const attention = readGqa(keys, { windowTokens: keys.countOr(null, 'sliding_window') });
+    const attention = readGqa(keys, { windowTokens: keys.sizeOr(null, 'sliding_window') });
     const moe = readMoe(keys, { inner: ['intermediate_size'], scoring: 'softmax', renormalize: true });
     const holdsExperts = Array.from({ length: keys.count('num_hidden_layers') }, () => true);
     return {

@@ -2,9 +2,33 @@
  * Nemotron-H: a pattern with one letter for each layer. M is a Mamba-2 mixer, E a layer of experts on latents,
  * * attention, - a dense block; no layer holds both a mixer and a feed-forward block.
  */
+import type { Plain } from '../../document.js';
+import { MOST_LAYERS } from '../../limits.js';
 import type { AttentionShape, LayerShape } from '../../model-shape.js';
 import { dense } from '../../presets/models/parts.js';
+import type { ConfigKeys } from '../config-keys.js';
 import { type Family, readGqa, readMoe } from '../parts.js';
+
+/** Letters of the words that newer configurations list instead of a pattern. */
+const LETTERS: Readonly<Record<string, string>> = { mamba: 'M', moe: 'E', attention: '*', mlp: '-' };
+
+function lettersOf(keys: ConfigKeys, blocks: Plain): string {
+  const list = Array.isArray(blocks) ? blocks : [];
+  const strange = list.find((block) => !Object.hasOwn(LETTERS, String(block)));
+  if (list.length === 0 || list.length > MOST_LAYERS) {
+    keys.refuse('layers_block_type', 'wrong', 'length', list.length, `must be 1 to ${MOST_LAYERS} layers`);
+  } else if (strange !== undefined) {
+    keys.refuse(
+      'layers_block_type',
+      'unknown',
+      'layer',
+      strange,
+      `known: ${Object.keys(LETTERS).join(', ')}`,
+    );
+  }
+  keys.ignore('hybrid_override_pattern', 'num_hidden_layers');
+  return list.map((block) => LETTERS[String(block)] ?? '').join('');
+}
 
 export const nemotronH: Family = {
   modelTypes: ['nemotron_h'],
@@ -33,8 +57,10 @@ export const nemotronH: Family = {
       '*': () => ({ attention, ffn: null }),
       '-': () => ({ attention: null, ffn: dense(keys.count('intermediate_size')) }),
     };
-    const pattern = keys.textOr('', 'hybrid_override_pattern');
-    const layerCount = keys.count('num_hidden_layers');
+    const blocks = keys.raw('layers_block_type');
+    const pattern =
+      blocks === undefined ? keys.textOr('', 'hybrid_override_pattern') : lettersOf(keys, blocks);
+    const layerCount = blocks === undefined ? keys.count('num_hidden_layers') : pattern.length;
     const strange = [...pattern].find((letter) => !Object.hasOwn(kinds, letter));
     if (strange !== undefined) {
       keys.refuse('hybrid_override_pattern', 'unknown', 'layer', strange, 'known: M, E, * and -');
@@ -43,7 +69,12 @@ export const nemotronH: Family = {
       const help = `must have one letter for each of the ${layerCount} layers`;
       keys.refuse('hybrid_override_pattern', 'wrong', 'length', pattern.length, help);
     }
-    keys.ignore('intermediate_size', 'sliding_window', 'mtp_hybrid_override_pattern');
+    keys.ignore(
+      'intermediate_size',
+      'sliding_window',
+      'mtp_hybrid_override_pattern',
+      'mtp_layers_block_type',
+    );
     return {
       moe,
       layers: [...pattern].filter((letter) => Object.hasOwn(kinds, letter)).map((letter) => kinds[letter]()),

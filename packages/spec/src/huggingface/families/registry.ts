@@ -27,3 +27,8 @@ export const families = {
   llama4,
   'nemotron-h': nemotronH,
 } as const satisfies Record<string, Family>;
+
+/** The family that reads a `model_type`. */
+export function familyOf(type: string | null): Family | undefined {
+  return Object.values<Family>(families).find((family) => type !== null && family.modelTypes.includes(type));
+}
