@@ -32,6 +32,8 @@ export const stubCatalog: Catalog = {
   },
   topology: {
     'nvlink-domain': none('switched domains'),
+    'full-mesh': none('domains joined pair by pair'),
+    'torus-3d': { summary: 'rings', options: z.strictObject({ dims: z.array(z.int()).length(3) }) },
     'fat-tree': {
       summary: 'leaves and spines',
       options: z.strictObject({

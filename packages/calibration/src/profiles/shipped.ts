@@ -46,14 +46,18 @@ function allShipped(): ReadonlyMap<string, Readonly<Record<string, number>>> {
 
 const shipped = allShipped();
 
+/** True for systems of one architecture: B200 and GB200 are, as their letters end alike. */
+export function sameArchitecture(a: string, b: string): boolean {
+  return deviceGeneration(a).at(-1) === deviceGeneration(b).at(-1);
+}
+
 /** Profiles of other systems with the same kernel, the nearest first: same generation, same architecture, any. */
 export function relativesOf(profile: string): string[] {
   const [system = '', kernel = ''] = profile.split('/');
   const generation = deviceGeneration(system);
   const distance = (key: string): number => {
-    const other = deviceGeneration(key);
-    if (other === generation) return 0;
-    return other.at(-1) === generation.at(-1) ? 1 : 2;
+    if (deviceGeneration(key) === generation) return 0;
+    return sameArchitecture(key, system) ? 1 : 2;
   };
   return [...shipped.keys()]
     .filter((key) => key.endsWith(`/${kernel}`) && key !== profile)

@@ -53,8 +53,17 @@ export function byAnalogy(known: Achieved, relative: string): Achieved {
 const SCALE_UP_LATENCY_NS = 2000;
 const NIC_LATENCY_NS = 5000;
 
+/** What a preset says beside its links. */
+export interface ClusterShape {
+  /** A name in network's registry of topologies, a switched domain when absent, and its options. */
+  readonly kind?: string;
+  readonly options?: Readonly<Record<string, unknown>>;
+  /** Ranks of a domain where it is a part of what the vendor's fabric can join. */
+  readonly domainRanks?: number;
+}
+
 /**
- * A cluster of one device with the switched scale-up domain and the network interface that its vendor gives it.
+ * A cluster of one device with the scale-up domain and the network interface that its vendor gives it.
  * Latencies are assumptions, the same for all: 2 us for a one-sided write and its flag inside a domain, 5 us for
  * an RDMA write between domains.
  */
@@ -62,7 +71,9 @@ export function clusterOf(
   name: string,
   preset: DevicePreset,
   links: { readonly scaleUp: Achieved; readonly nic: Achieved },
+  shape: ClusterShape = {},
 ): ClusterSpec {
+  const { kind = 'nvlink-domain', options = {}, domainRanks = preset.domainRanks } = shape;
   if (preset.scaleUpBytesPerSec === null || preset.nicBytesPerSec === null) {
     throw new RangeError(
       `invariant: cluster preset ${name} needs link figures that ${preset.device.name} lacks`,
@@ -72,11 +83,11 @@ export function clusterOf(
   return {
     name,
     source: preset.device.source,
-    rankCount: preset.domainRanks,
+    rankCount: domainRanks,
     device: preset.device,
     topology: {
-      kind: 'nvlink-domain',
-      domainRanks: preset.domainRanks,
+      kind,
+      domainRanks,
       scaleUp: {
         bytesPerSec: preset.scaleUpBytesPerSec,
         latencyNs: SCALE_UP_LATENCY_NS,
@@ -89,7 +100,7 @@ export function clusterOf(
         achieved: links.nic,
         source: `${figures}; latency 5 us assumed`,
       },
-      options: {},
+      options,
     },
     overrides: [],
   };

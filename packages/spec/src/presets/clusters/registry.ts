@@ -11,7 +11,9 @@ import { h1008 } from './h100-8.js';
 import { h2008 } from './h200-8.js';
 import { h800Nodes } from './h800-nodes.js';
 import { mi300x8 } from './mi300x-8.js';
+import { mi325x8 } from './mi325x-8.js';
 import type { ClusterPreset } from './parts.js';
+import { tpuV5p64 } from './tpu-v5p-64.js';
 
 export const clusterPresets = {
   'a100-8': a1008,
@@ -24,6 +26,8 @@ export const clusterPresets = {
   'gb200-nvl72': gb200Nvl72,
   'gb300-nvl72': gb300Nvl72,
   'mi300x-8': mi300x8,
+  'mi325x-8': mi325x8,
+  'tpu-v5p-64': tpuV5p64,
 } as const satisfies Record<string, ClusterPreset>;
 
 export type ClusterPresetName = keyof typeof clusterPresets;

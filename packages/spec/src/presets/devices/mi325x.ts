@@ -9,10 +9,14 @@ export const mi325x = {
     memoryBytes: 256 * GB,
     memoryBytesPerSec: 6000 * GB,
     flopsPerSec: { bf16: 1307 * TFLOPS },
-    source: 'Vultr documentation of MI325X instances (2025)',
+    source:
+      'Vultr documentation of MI325X instances (2025); xGMI as on MI300X, 7 x 64 GB/s each direction, whose boards it fits',
   },
-  scaleUpBytesPerSec: null,
+  scaleUpBytesPerSec: 448 * GB,
   domainRanks: 8,
   nicBytesPerSec: 50 * GB,
-  notes: ['FP8 peak, scale-up bandwidth and power are not in the source and stay absent.'],
+  notes: [
+    'FP8 peak and power are not in the source and stay absent.',
+    'The source does not state xGMI: seven links to eight fully meshed devices are taken to be those of MI300X.',
+  ],
 } as const satisfies DevicePreset;

@@ -9,13 +9,14 @@ export const tpuV5p = {
     memoryBytes: 95 * 2 ** 30,
     memoryBytesPerSec: 2765 * GB,
     flopsPerSec: { bf16: 459 * TFLOPS, fp8: 459 * TFLOPS },
-    source: 'cloud.google.com, TPU v5p page (2025): 95 GiB, ICI 4800 Gbps per chip',
+    source:
+      'docs.cloud.google.com, TPU v5p page (2026): 95 GiB, 2765 GB/s, ICI 1200 GB/s both directions and 50 Gbps of data centre network per chip',
   },
   scaleUpBytesPerSec: 600 * GB,
   domainRanks: 8960,
-  nicBytesPerSec: null,
+  nicBytesPerSec: 6.25 * GB,
   notes: [
-    'Memory bandwidth 2765 GB/s was not verified in the source.',
-    '600 GB/s is the sum over the six ICI links of a 3-D torus; one neighbour gets a sixth.',
+    'An edition of the page says 2575 GiB/s of memory bandwidth, which is the same figure.',
+    '600 GB/s one direction (4800 Gbps) is the sum over the six ICI links of a 3-D torus; one neighbour gets a sixth.',
   ],
 } as const satisfies DevicePreset;
