@@ -11,12 +11,21 @@ import type { Topology } from './topology.js';
 
 /** Options that every kind with domains takes. */
 export const domainOptions = {
-  /** Network interfaces of one domain; absent means one per rank. Fewer are shared, more are bonded. */
-  nicsPerDomain: z.int().positive().optional(),
-  /** Allows a last domain with fewer ranks than the others. */
-  unevenLastDomain: z.boolean().default(false),
-  /** What is left of single links, by link name: 0.5 = half the rate. */
-  degraded: z.record(z.string(), z.number().min(0).max(1)).default({}),
+  nicsPerDomain: z
+    .int()
+    .positive()
+    .optional()
+    .describe(
+      'network interfaces of a domain, one for each rank unless said; fewer are shared, more are bonded',
+    ),
+  unevenLastDomain: z
+    .boolean()
+    .default(false)
+    .describe('whether the last domain may have fewer ranks than the others'),
+  degraded: z
+    .record(z.string(), z.number().min(0).max(1))
+    .default({})
+    .describe('share of its rate that is left of a link, by the name of the link: 0.5 is half'),
 };
 
 export interface DomainOptions {

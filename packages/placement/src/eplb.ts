@@ -14,10 +14,16 @@ import { replicate } from './replicate.js';
 import { checkInput, slotOffsetsOf } from './slots.js';
 
 const eplbOptions = z.strictObject({
-  /** Groups of experts that the router limits a token to; they are kept together on a node. */
-  groups: z.int().positive().default(1),
-  /** Nodes that the ranks form; by default the scale-up domains of the cluster. */
-  nodes: z.int().positive().optional(),
+  groups: z
+    .int()
+    .positive()
+    .default(1)
+    .describe('groups of experts that the router limits a token to; each is kept together on a node'),
+  nodes: z
+    .int()
+    .positive()
+    .optional()
+    .describe('nodes that the ranks form; the scale-up domains of the cluster unless said'),
 });
 
 export const eplb: PlacementPolicy = {

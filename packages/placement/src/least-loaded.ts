@@ -11,8 +11,11 @@ import type { PlacementPolicy, SplitInput } from './policy.js';
 import { checkInput, rankOfSlots, slotsByExpert } from './slots.js';
 
 const leastLoadedOptions = z.strictObject({
-  /** Load over its fair share above which a rank spills, 1 = whenever it is above the mean. */
-  threshold: z.number().min(1).default(1.05),
+  threshold: z
+    .number()
+    .min(1)
+    .default(1.05)
+    .describe("a rank's load over the mean from which it spills; 1 spills whenever it is above"),
 });
 
 export const leastLoaded: PlacementPolicy = {

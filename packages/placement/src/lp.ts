@@ -18,8 +18,12 @@ import { checkInput, slotOffsetsOf } from './slots.js';
 import { loadSolver } from './solver.js';
 
 const lpOptions = z.strictObject({
-  /** Whose experts a rank's redundant slots copy: a fixed graph, or wherever the expected load asks for it. */
-  graph: z.enum(['by-load', ...replicaGraphs]).default('by-load'),
+  graph: z
+    .enum(['by-load', ...replicaGraphs])
+    .default('by-load')
+    .describe(
+      "whose experts a rank's redundant slots copy: a fixed graph of ranks, or as expected loads ask for",
+    ),
 });
 
 export const lp: PlacementPolicy = {

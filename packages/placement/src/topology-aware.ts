@@ -13,12 +13,18 @@ import { checkInput, rankOfSlots } from './slots.js';
 import { demandByExpert, placementCost, type TopologyCost, trackCost } from './topology-cost.js';
 
 const topologyOptions = z.strictObject({
-  /** Weight of the mean distance of a choice against the busiest rank over its fair share. */
-  distanceWeight: z.number().min(0).default(1),
-  /** Distance within a domain; beyond it 1. About the ratio of the two bandwidths. */
-  near: z.number().min(0).max(1).default(0.1),
-  /** Changes tried per slot. */
-  effort: z.int().min(0).default(50),
+  distanceWeight: z
+    .number()
+    .min(0)
+    .default(1)
+    .describe('weight of the mean distance of a choice, against the busiest rank over the mean'),
+  near: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0.1)
+    .describe('distance within a scale-up domain, where beyond it is 1: about the ratio of the bandwidths'),
+  effort: z.int().min(0).default(50).describe('changes tried for each slot'),
 });
 
 export const topologyAware: PlacementPolicy = {

@@ -62,9 +62,9 @@ function fitsIn(to: Reader, file: string, path: Path, readFile: ReadFile | undef
   let text: string;
   try {
     if (readFile === undefined) throw new Error('no files can be read here');
-    text = readFile(file);
+    text = readFile(file, path.join('.'));
   } catch (error) {
-    const why = shownValue(error instanceof Error ? error.message : String(error));
+    const why = error instanceof Error ? error.message : String(error);
     to.report(path, {
       kind: 'unreadable',
       subject: 'file',

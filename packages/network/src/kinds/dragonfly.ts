@@ -7,14 +7,17 @@ import { z } from 'zod';
 import { type BuildOuter, domainOptions, joinDomains, readOptions } from '../domains.js';
 import type { TopologyKind } from '../topology.js';
 import { switchedDomain } from './switched.js';
-import { addTrunk, trunkRate } from './tree-fabric.js';
+import { addTrunk, hopLatency, trunkRate } from './tree-fabric.js';
 
 const options = z.strictObject({
   ...domainOptions,
-  domainsPerGroup: z.int().positive().default(4),
-  /** Rate of the interfaces of a group over the rate of all its trunks. */
-  taper: z.number().min(1).default(1),
-  hopLatencyNs: z.number().min(0).default(0),
+  domainsPerGroup: z.int().positive().default(4).describe('scale-up domains of a group'),
+  taper: z
+    .number()
+    .min(1)
+    .default(1)
+    .describe('rate of the interfaces of a group over the rate of all its trunks'),
+  hopLatencyNs: hopLatency,
 });
 
 function groupFabric(domainsPerGroup: number, taper: number, hopLatencyNs: number): BuildOuter {

@@ -11,9 +11,19 @@ import { addTrunk } from './tree-fabric.js';
 
 const options = z.strictObject({
   ...domainOptions,
-  crossRail: z.enum(['scale-up', 'spine']).default('scale-up'),
-  /** Rate of the interfaces of a rail over the rate of its trunk to the spine. */
-  oversubscription: z.number().min(1).default(1),
+  crossRail: z
+    .enum(['scale-up', 'spine'])
+    .default('scale-up')
+    .describe(
+      'how rows reach another rail: over the scale-up network of their own domain first, or through a spine',
+    ),
+  oversubscription: z
+    .number()
+    .min(1)
+    .default(1)
+    .describe(
+      'rate of the interfaces of a rail over the rate of its trunk to the spine, where rails meet in one',
+    ),
 });
 
 function railFabric(crossRail: 'scale-up' | 'spine', oversubscription: number): BuildOuter {

@@ -66,8 +66,10 @@ function torusDomain(dims: readonly number[]): BuildInner {
 function torusKind(axes: 2 | 3): TopologyKind {
   const options = z.strictObject({
     ...domainOptions,
-    /** Ranks along each ring; their product is the domain. */
-    dims: z.array(z.int().positive()).length(axes),
+    dims: z
+      .array(z.int().positive())
+      .length(axes)
+      .describe('ranks along each ring; their product is the ranks of a domain'),
   });
   return {
     summary: `ranks joined to their neighbours in ${axes} rings (TPU), routed ring by ring`,

@@ -4,8 +4,16 @@
  * its interfaces could send.
  */
 
+import { z } from 'zod';
 import type { BuildOuter, Frame, Nics, OuterFabric } from '../domains.js';
 import type { LinkTable } from '../links.js';
+
+/** An option of every network with trunks; the latency of the scale-out link is that of a path without any. */
+export const hopLatency = z
+  .number()
+  .min(0)
+  .default(0)
+  .describe('nanoseconds that each trunk on the way adds to the latency of the scale-out link');
 
 export interface TreeLevel {
   /** Name of the switches, such as leaf. */

@@ -5,17 +5,17 @@ import { z } from 'zod';
 import { domainOptions, joinDomains, readOptions } from '../domains.js';
 import type { TopologyKind } from '../topology.js';
 import { switchedDomain } from './switched.js';
-import { treeFabric } from './tree-fabric.js';
+import { hopLatency, treeFabric } from './tree-fabric.js';
 
-const ratio = z.number().min(1).default(1);
-/** Added latency of each trunk; the latency of the scale-out link is that of a path below one leaf. */
-const hopLatencyNs = z.number().min(0).default(0);
+const ratio = (words: string) => z.number().min(1).default(1).describe(words);
+const belowLeaf = ratio('rate of the interfaces below a leaf over the rate of its trunk to the spines');
+const domainsPerLeaf = z.int().positive().default(1).describe('scale-up domains below a leaf switch');
 
 const leafSpineOptions = z.strictObject({
   ...domainOptions,
-  domainsPerLeaf: z.int().positive().default(1),
-  oversubscription: ratio,
-  hopLatencyNs,
+  domainsPerLeaf,
+  oversubscription: belowLeaf,
+  hopLatencyNs: hopLatency,
 });
 
 export const leafSpine: TopologyKind = {
@@ -30,11 +30,11 @@ export const leafSpine: TopologyKind = {
 
 const fatTreeOptions = z.strictObject({
   ...domainOptions,
-  domainsPerLeaf: z.int().positive().default(1),
-  leavesPerPod: z.int().positive().default(4),
-  leafOversubscription: ratio,
-  podOversubscription: ratio,
-  hopLatencyNs,
+  domainsPerLeaf,
+  leavesPerPod: z.int().positive().default(4).describe('leaf switches of a pod'),
+  leafOversubscription: ratio('rate of the interfaces below a leaf over the rate of its trunk to the pod'),
+  podOversubscription: ratio('rate of the interfaces below a pod over the rate of its trunk to the core'),
+  hopLatencyNs: hopLatency,
 });
 
 export const fatTree: TopologyKind = {
@@ -51,7 +51,11 @@ export const fatTree: TopologyKind = {
   },
 };
 
-const racksOptions = z.strictObject({ ...domainOptions, oversubscription: ratio, hopLatencyNs });
+const racksOptions = z.strictObject({
+  ...domainOptions,
+  oversubscription: ratio('rate of the interfaces of a rack over the rate of its uplink'),
+  hopLatencyNs: hopLatency,
+});
 
 export const racks: TopologyKind = {
   summary: 'each domain is a rack; racks are joined by one uplink each, which may be oversubscribed',

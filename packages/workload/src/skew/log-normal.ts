@@ -9,7 +9,7 @@ import { defineSkew, descending } from './skew.js';
 export const logNormal = defineSkew({
   summary: 'score offsets of experts are normal with standard deviation sigma',
   options: z.strictObject({
-    kind: z.literal('log-normal'),
+    kind: z.literal('log-normal').describe('what popularity is drawn from'),
     sigma: z.number().min(0).max(4).default(0.5).describe('spread of the offsets over the noise of tokens'),
   }),
   popularity: (site, { sigma }) => ({

@@ -21,7 +21,7 @@ const TOLERANCE = 0.1;
 export const outcome = defineSkew({
   summary: 'log-normal popularity, solved for the load of the busiest expert, the busiest rank, or both',
   options: z.strictObject({
-    kind: z.literal('outcome').default('outcome'),
+    kind: z.literal('outcome').default('outcome').describe('what popularity is drawn from'),
     expertMaxOverMean: z.number().min(1).optional().describe('busiest expert over the mean, each layer'),
     rankMaxOverMean: z.number().min(1).optional().describe('busiest rank over the mean, experts contiguous'),
     expertCv: z.number().min(0).optional().describe('standard deviation of expert loads over their mean'),

@@ -11,7 +11,7 @@ const LARGEST_SHARE_OF_TOKENS = 0.8;
 export const powerLaw = defineSkew({
   summary: 'counts from a truncated power law with exponent alpha, as published collectors draw them',
   options: z.strictObject({
-    kind: z.literal('power-law'),
+    kind: z.literal('power-law').describe('what popularity is drawn from'),
     alpha: z.number().min(0).max(10).default(1.01).describe('exponent; published tables use 1.01 and 1.2'),
   }),
   popularity: (site, { alpha }) => {

@@ -5,7 +5,7 @@ import { defineSkew } from './skew.js';
 export const zipf = defineSkew({
   summary: 'load falls with the place in the order of popularity, as 1 / place^exponent',
   options: z.strictObject({
-    kind: z.literal('zipf'),
+    kind: z.literal('zipf').describe('what popularity is drawn from'),
     exponent: z.number().min(0).max(10).default(1).describe('0 is uniform'),
   }),
   popularity: (site, { exponent }) => ({
