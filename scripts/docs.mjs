@@ -4,6 +4,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { catalog } from '@epsim/engine';
 import { countedParameters } from '@epsim/model';
+import { journeyTraceSchema } from '@epsim/report';
 import { comparisonSchema, recordSchema, summarySchema } from '@epsim/results';
 import { modelPresets, publishedCounts, scenarioJsonSchema } from '@epsim/spec';
 import { z } from 'zod';
@@ -61,6 +62,7 @@ const files = {
   'schema/summary.schema.json': json(summary),
   'schema/record.schema.json': json(z.toJSONSchema(recordSchema)),
   'schema/comparison.schema.json': json(z.toJSONSchema(comparisonSchema)),
+  'schema/journey.schema.json': json(z.toJSONSchema(journeyTraceSchema)),
 };
 const pages = {
   'measures.md': { fields: ['| field | meaning |', '|---|---|', ...rows(summary)].join('\n') },

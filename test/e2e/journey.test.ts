@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type JourneyTrace, journeyHtml, journeyScenes } from '@epsim/report';
+import { type JourneyTrace, journeyHtml, journeyScenes, journeyTraceSchema } from '@epsim/report';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium, launchChromium } from '../support/chromium.js';
@@ -20,6 +20,16 @@ describe('epsim journey', () => {
     expect(run.stdout).toContain('kimi-k3-mini, seed 7');
     expect(run.stdout).toContain('Kimi K3 at full size, for scale: 93 layers, 896 experts, 16 chosen');
     expect(readFileSync(file('journey.html'), 'utf8')).toBe(journeyHtml(trace));
+  });
+
+  test('writes what its published schema says, every field and no other', () => {
+    expect(journeyTraceSchema.parse(trace)).toEqual(trace);
+    for (const key of Object.keys(trace)) {
+      const { [key as keyof JourneyTrace]: _, ...rest } = trace;
+      expect(journeyTraceSchema.safeParse(rest).success, key).toBe(false);
+    }
+    const schema = JSON.parse(readFileSync(join(root, 'docs/schema/journey.schema.json'), 'utf8'));
+    expect(schema.required).toEqual(Object.keys(trace));
   });
 
   test('measures what the mechanisms promise', () => {
