@@ -166,9 +166,37 @@ describe.skipIf('missing' in chromium)(`the page in a real Chromium${without}`, 
     const errors: string[] = [];
     page.on('console', (message) => errors.push(message.text()));
     page.on('pageerror', (error) => errors.push(error.message));
+    await page.addInitScript({ content: watchTexts });
     await page.goto(`${pathToFileURL(file('journey.html'))}${look.hash ?? ''}`);
     return { page, errors };
   };
+  /** Notes, in the page, where each text of the latest picture stands: what leaves the picture, what overlaps. */
+  const watchTexts = `(() => {
+    const own = CanvasRenderingContext2D.prototype;
+    const { fillText, clearRect } = own;
+    let texts = [];
+    own.clearRect = function (...args) {
+      texts = [];
+      clearRect.apply(this, args);
+    };
+    own.fillText = function (text, x, y) {
+      const { width, actualBoundingBoxAscent: up, actualBoundingBoxDescent: down } = this.measureText(text);
+      const left = x - width * ({ right: 1, center: 0.5 }[this.textAlign] ?? 0);
+      if (text !== '' && this.globalAlpha > 0) {
+        texts.push({ text, left, right: left + width, top: y - up, bottom: y + down });
+      }
+      fillText.call(this, text, x, y);
+    };
+    window.misplaced = () => {
+      const { clientWidth } = document.querySelector('canvas');
+      const cut = texts.filter(({ left, right }) => left < -1 || right > clientWidth + 1);
+      const meets = (a, b) =>
+        Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 &&
+        Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
+      const over = texts.flatMap((a, i) => texts.slice(i + 1).filter((b) => meets(a, b)).map((b) => a.text + ' over ' + b.text));
+      return [...cut.map(({ text }) => text + ' leaves the picture'), ...over];
+    };
+  })()`;
   const hash = (page: Page) => page.evaluate<string>('location.hash');
   const picture = (page: Page) => page.evaluate<string>("document.querySelector('canvas').toDataURL()");
   /** Colours in the picture; a picture that was not drawn has one. */
@@ -184,10 +212,10 @@ describe.skipIf('missing' in chromium)(`the page in a real Chromium${without}`, 
   test.each([
     [390, 'light'],
     [390, 'dark'],
-    [1280, 'light'],
-    [1280, 'dark'],
+    [1440, 'light'],
+    [1440, 'dark'],
   ] as const)(
-    'draws every beat of every scene at %i px, %s, without errors and without sideways scrolling',
+    'draws every beat of every scene at %i px, %s, without errors, cut or overlapping texts and sideways scrolling',
     async (width, scheme) => {
       const { page, errors } = await open({ width, scheme, hash: '#stream.0' });
       for (const scene of journeyScenes(trace)) {
@@ -195,6 +223,7 @@ describe.skipIf('missing' in chromium)(`the page in a real Chromium${without}`, 
           expect(await hash(page)).toBe(`#${scene.id}.${beat}`);
           expect(await page.textContent('#caption')).toBe(caption);
           expect(await colours(page), `${scene.id}.${beat}`).toBeGreaterThan(8);
+          expect(await page.evaluate<string[]>('misplaced()'), `${scene.id}.${beat}`).toEqual([]);
           await page.keyboard.press('ArrowRight');
         }
         expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(

@@ -40,6 +40,7 @@ kbd { font: 11.5px ui-monospace, Menlo, Consolas, monospace; border: 1px solid v
   h1 { font-size: 21px; }
   .stage { padding: 14px 12px; }
   .hint { margin-left: 0; width: 100%; }
+  #caption { min-height: 7.5em; }
   #scenes { gap: 4px; }
   #scenes button { min-width: 32px; padding: 4px 2px; text-align: center; }
   #scenes button span { display: none; }

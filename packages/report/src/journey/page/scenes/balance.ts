@@ -1,17 +1,28 @@
 /** Scene: load of every expert before and after quantile balancing of a frozen batch. */
 import type { BalancePart, JourneyTrace } from '../../trace.js';
-import { between, box, heading, lineTo, ownerTag, type Pen, part, words } from '../pen.js';
+import { between, box, heading, lineTo, ownerTag, type Pen, part } from '../pen.js';
 import { plural, type Scene } from '../scene.js';
 
+/** Of a row of bars, at least and at most; and all around the rows. */
 const LOAD_HEIGHT = 120;
+const TALL_LOADS = 260;
+const REST = 56 + 26;
 const loadRows = (width: number, count: number) => Math.ceil((count * (count > 300 ? 1.75 : 2.6)) / width);
 
 const heightOf = (p: BalancePart, width: number) =>
-  56 + loadRows(width, p.rounds[0].loads.length) * LOAD_HEIGHT + 26;
+  REST + loadRows(width, p.rounds[0].loads.length) * LOAD_HEIGHT;
 
-function drawLoads(pen: Pen, p: BalancePart, kind: 'mini' | 'full', round: number, f: number): void {
+function drawLoads(
+  pen: Pen,
+  p: BalancePart,
+  kind: 'mini' | 'full',
+  round: number,
+  f: number,
+  height: number,
+): void {
   const count = p.rounds[0].loads.length;
   const rows = loadRows(pen.width, count);
+  const rowHeight = Math.min(TALL_LOADS, (height - REST) / rows);
   const perRow = Math.ceil(count / rows);
   const w = pen.width / perRow;
   const mean = (p.tokens * p.topK) / count;
@@ -29,27 +40,22 @@ function drawLoads(pen: Pen, p: BalancePart, kind: 'mini' | 'full', round: numbe
   );
   heading(pen, 0, 44, `tokens of each of ${count} experts; the line is the mean, ${Number(mean.toFixed(2))}`);
   to.loads.forEach((load, expert) => {
-    const base = 52 + (Math.floor(expert / perRow) + 1) * LOAD_HEIGHT - 6;
+    const base = 52 + (Math.floor(expert / perRow) + 1) * rowHeight - 6;
     const value = between(from.loads[expert], load, at) * grown;
-    const h = ((LOAD_HEIGHT - 16) * value) / most;
+    const h = ((rowHeight - 16) * value) / most;
     box(pen, (expert % perRow) * w, base - h, w > 2 ? w - 1 : w * 0.8, h, {
       fill:
         value > 1.5 * mean ? pen.colours.glow : value < 0.5 * mean ? pen.colours.muted : pen.colours.parts[0],
     });
   });
   for (let row = 0; row < rows; row++) {
-    const base = 52 + (row + 1) * LOAD_HEIGHT - 6;
-    const y = base - ((LOAD_HEIGHT - 16) * mean) / most;
+    const base = 52 + (row + 1) * rowHeight - 6;
+    const y = base - ((rowHeight - 16) * mean) / most;
     lineTo(pen, 0, y, pen.width, y, pen.colours.good, { thick: 1.5, dash: [5, 4] });
     lineTo(pen, 0, base + 0.5, pen.width, base + 0.5, pen.colours.line);
   }
-  words(
-    pen,
-    0,
-    52 + rows * LOAD_HEIGHT + 18,
-    `MaxVio ${to.maxVio.toFixed(2)} · busiest ${Math.max(...to.loads)} · ${to.starved} without a token`,
-    { bold: true },
-  );
+  const said = `MaxVio ${to.maxVio.toFixed(2)} · busiest ${Math.max(...to.loads)} · ${to.starved} without a token`;
+  heading(pen, 0, 52 + rows * rowHeight + 18, said, pen.colours.text);
 }
 
 export function balanceScene(trace: JourneyTrace): Scene {
@@ -62,6 +68,7 @@ export function balanceScene(trace: JourneyTrace): Scene {
       : `${who}, round ${round}: each expert's bias is the quantile of its score gaps that lets in just its share. MaxVio ${p.rounds[round - 1].maxVio.toFixed(2)} → ${maxVio.toFixed(2)}.`;
   };
   const fullBeats = [0, full.rounds.length - 1];
+  const height = (width: number) => Math.max(heightOf(mini, width), heightOf(full, width));
   return {
     id: 'balance',
     title: 'Load before and after quantile balancing',
@@ -80,13 +87,13 @@ export function balanceScene(trace: JourneyTrace): Scene {
         seconds: 4,
       },
     ],
-    height: (width) => Math.max(heightOf(mini, width), heightOf(full, width)),
+    height,
     draw(pen, beat, f) {
-      if (beat < mini.rounds.length) drawLoads(pen, mini, 'mini', beat, f);
+      if (beat < mini.rounds.length) drawLoads(pen, mini, 'mini', beat, f, height(pen.width));
       else {
         const to = fullBeats[beat - mini.rounds.length];
         const shown = { ...full, rounds: to === 0 ? [full.rounds[0]] : [full.rounds[0], full.rounds[to]] };
-        drawLoads(pen, shown, 'full', to === 0 ? 0 : 1, f);
+        drawLoads(pen, shown, 'full', to === 0 ? 0 : 1, f, height(pen.width));
       }
     },
   };

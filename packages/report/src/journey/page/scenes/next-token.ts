@@ -53,12 +53,13 @@ function drawRest(pen: Pen, { top, vocabulary, restProbability }: NextTokenPart,
   const look = { size: 11.5, colour: pen.colours.muted };
   words(pen, even, bottom + 14, `all equal: ${percent(1 / vocabulary)}`, look);
   const rest = `the other ${vocabulary - top.length} together: ${percent(restProbability)}`;
-  const mark = top[0].before === null ? '' : '; upright marks: before training';
-  words(pen, 0, bottom + 38, `${rest}${mark}`, { size: 12.5 });
+  words(pen, 0, bottom + 38, rest, { size: 12.5 });
+  if (top[0].before === null) return;
+  words(pen, 0, bottom + 56, 'upright marks: the same tokens before training', { size: 12.5 });
 }
 
 function drawSampled(pen: Pen, { next }: Shown, { tokens, focus }: JourneyTrace['stream'], f: number) {
-  const y = TOP + next.top.length * BAR + 78;
+  const y = TOP + next.top.length * BAR + 94;
   const tail = tokens.slice(Math.max(0, focus - 11), focus + 1);
   const w = Math.min(26, pen.width / 14);
   tail.forEach(({ kind, label }, i) => {
@@ -125,7 +126,7 @@ export function nextTokenScene(trace: JourneyTrace): Scene {
     sources: nextTokenTrained === null ? ['miniature'] : ['miniature', 'training'],
     fullSize: [`the same head over ${fullSize.vocabulary.toLocaleString('en-US')} tokens`],
     beats,
-    height: () => TOP + nextToken.top.length * BAR + 100,
+    height: () => TOP + nextToken.top.length * BAR + 116,
     draw(pen, beat, f) {
       const shown = beats[beat];
       drawBars(pen, shown, stream.focus, shown.drawn ? 1 : part(f, 0, 0.8));

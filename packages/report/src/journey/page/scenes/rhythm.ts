@@ -20,8 +20,8 @@ function rhythmView(trace: JourneyTrace) {
 type RhythmView = ReturnType<typeof rhythmView>;
 
 function place(width: number, layer: number) {
-  const w = (width - 30) / 4;
-  return { x: (layer % 4) * (w + 10), y: 34 + Math.floor(layer / 4) * (BLOCK_HEIGHT + 12), w };
+  const w = (width - 32) / 4;
+  return { x: 1 + (layer % 4) * (w + 10), y: 34 + Math.floor(layer / 4) * (BLOCK_HEIGHT + 12), w };
 }
 
 function drawLayer(view: RhythmView, pen: Pen, i: number, reached: number) {

@@ -4,7 +4,11 @@ import type { JourneyTrace, WidthPart } from '../../trace.js';
 import { between, box, dot, heading, lineTo, ownerTag, type Pen, part, words } from '../pen.js';
 import { plural, type Scene, WIDE } from '../scene.js';
 
+/** Of a row of bars, at least and at most. */
 const SCORE_HEIGHT = 74;
+const TALL_SCORES = 222;
+/** Between two rows of ranks. */
+const LANE = 14;
 const RANK_HEIGHT = 62;
 
 /** Rows of bars that `count` experts need at this width. */
@@ -17,21 +21,33 @@ const bytesOf = (value: number) => `${value.toLocaleString('en-US')} B`;
 
 const perToken = (p: WidthPart, rows: number) => rows * (p.dispatchRowBytes + p.combineRowBytes);
 
-function widthHeight(p: WidthPart, width: number): number {
-  const scores = scoreRows(width, p.biased.length) * SCORE_HEIGHT;
-  const ranks = Math.ceil(p.rankCount / ranksPerRow(width, p.rankCount)) * (RANK_HEIGHT + 14);
-  return 30 + 20 + scores + 40 + ranks + 20;
+/** All but the bars, and the whole with bars of the least height. */
+function heightsOf(p: WidthPart, width: number): { readonly rest: number; readonly whole: number } {
+  const ranks = Math.ceil(p.rankCount / ranksPerRow(width, p.rankCount)) * (RANK_HEIGHT + LANE);
+  const rest = 30 + 20 + 40 + ranks + 20;
+  return { rest, whole: rest + scoreRows(width, p.biased.length) * SCORE_HEIGHT };
+}
+
+/** A part drawn into a picture of `height`: its rows of bars share what is left. */
+interface Drawn {
+  readonly p: WidthPart;
+  readonly scoreHeight: number;
+}
+
+function drawnIn(p: WidthPart, width: number, height: number): Drawn {
+  const share = (height - heightsOf(p, width).rest) / scoreRows(width, p.biased.length);
+  return { p, scoreHeight: Math.min(TALL_SCORES, share) };
 }
 
 /** Bars of score + bias; `settled` lets the unchosen fade. */
-function drawScores(pen: Pen, p: WidthPart, grown: number, settled: number): void {
+function drawScores(pen: Pen, { p, scoreHeight }: Drawn, grown: number, settled: number): void {
   const count = p.biased.length;
   const rows = scoreRows(pen.width, count);
   const perRow = Math.ceil(count / rows);
   const low = Math.min(...p.biased);
   const high = Math.max(...p.biased);
   const w = pen.width / perRow;
-  const tall = (value: number) => ((SCORE_HEIGHT - 18) * (value - low + 0.02)) / (high - low + 0.02);
+  const tall = (value: number) => ((scoreHeight - 18) * (value - low + 0.02)) / (high - low + 0.02);
   const chosen = new Set(p.chosen.map(({ expert }) => expert));
   heading(
     pen,
@@ -40,7 +56,7 @@ function drawScores(pen: Pen, p: WidthPart, grown: number, settled: number): voi
     `score + bias of ${count} experts${settled > 0 ? `; threshold ${p.threshold.toFixed(4)}` : ''}`,
   );
   p.biased.forEach((value, expert) => {
-    const base = 50 + (Math.floor(expert / perRow) + 1) * SCORE_HEIGHT - 4;
+    const base = 50 + (Math.floor(expert / perRow) + 1) * scoreHeight - 4;
     const x = (expert % perRow) * w;
     const own = chosen.has(expert);
     const h = tall(value) * grown;
@@ -51,20 +67,21 @@ function drawScores(pen: Pen, p: WidthPart, grown: number, settled: number): voi
     });
   });
   for (let row = 0; row < rows && settled > 0; row++) {
-    const y = 50 + (row + 1) * SCORE_HEIGHT - 4 - tall(p.threshold);
+    const y = 50 + (row + 1) * scoreHeight - 4 - tall(p.threshold);
     lineTo(pen, 0, y, pen.width * settled, y, pen.colours.glow, { dash: [5, 4] });
   }
 }
 
-function rankPlace(pen: Pen, p: WidthPart, rank: number) {
+function rankPlace(pen: Pen, { p, scoreHeight }: Drawn, rank: number) {
   const perRow = ranksPerRow(pen.width, p.rankCount);
   const w = (pen.width - 8 * (perRow - 1)) / perRow;
-  const top = 50 + scoreRows(pen.width, p.biased.length) * SCORE_HEIGHT + 34;
-  return { x: (rank % perRow) * (w + 8), y: top + Math.floor(rank / perRow) * (RANK_HEIGHT + 14), w };
+  const top = 50 + scoreRows(pen.width, p.biased.length) * scoreHeight + 34;
+  return { x: (rank % perRow) * (w + 8), y: top + Math.floor(rank / perRow) * (RANK_HEIGHT + LANE), w };
 }
 
-function drawRanks(pen: Pen, p: WidthPart, shown: number): void {
-  const { y: top } = rankPlace(pen, p, 0);
+function drawRanks(pen: Pen, drawn: Drawn, shown: number): void {
+  const { p } = drawn;
+  const { y: top } = rankPlace(pen, drawn, 0);
   heading(
     pen,
     0,
@@ -72,7 +89,7 @@ function drawRanks(pen: Pen, p: WidthPart, shown: number): void {
     `${p.rankCount} ranks of ${p.rankCount * p.expertsPerRank === p.biased.length ? '' : 'at most '}${p.expertsPerRank} experts; our token is on rank ${p.sourceRank}`,
   );
   for (let rank = 0; rank < p.rankCount; rank++) {
-    const { x, y, w } = rankPlace(pen, p, rank);
+    const { x, y, w } = rankPlace(pen, drawn, rank);
     const own = p.chosen.filter((choice) => choice.rank === rank);
     const home = rank === p.sourceRank;
     box(pen, x + 1, y, w - 2, RANK_HEIGHT, {
@@ -96,23 +113,38 @@ function drawRanks(pen: Pen, p: WidthPart, shown: number): void {
   }
 }
 
-/** Rows on their way: 0 at home, 1 at the ranks of the chosen experts, along the gap below the home rank's line. */
-function drawRows(pen: Pen, p: WidthPart, at: number): void {
-  const home = rankPlace(pen, p, p.sourceRank);
-  const lane = home.y + RANK_HEIGHT + 6;
+/** From the home rank to another, in the lanes between rows of ranks and the gaps between columns. */
+function wayTo(home: ReturnType<typeof rankPlace>, to: ReturnType<typeof rankPlace>) {
+  const [x1, x2] = [home.x + 0.75 * home.w, to.x + 0.75 * to.w];
+  const up = to.y < home.y;
+  const lane = (y: number, above: boolean) => (above ? y - LANE + 6 : y + RANK_HEIGHT + 6);
+  const [first, last] = [lane(home.y, up), lane(to.y, to.y > home.y)];
+  const gap = to.x > 8 ? to.x - 4 : to.x + to.w + 4;
+  const across: readonly (readonly [number, number])[] =
+    Math.abs(first - last) < 1
+      ? []
+      : [
+          [gap, first],
+          [gap, last],
+        ];
+  return [
+    [x1, up ? home.y + 10 : home.y + RANK_HEIGHT - 10] as const,
+    [x1, first] as const,
+    ...across,
+    [x2, last] as const,
+    [x2, to.y > home.y ? to.y : to.y + RANK_HEIGHT] as const,
+  ];
+}
+
+/** Rows on their way: 0 at home, 1 at the ranks of the chosen experts. */
+function drawRows(pen: Pen, drawn: Drawn, at: number): void {
+  const { p } = drawn;
+  const home = rankPlace(pen, drawn, p.sourceRank);
   for (const rank of new Set(p.chosen.map((choice) => choice.rank))) {
-    const to = rankPlace(pen, p, rank);
-    const [x1, x2] = [home.x + home.w / 2, to.x + to.w / 2];
-    const y2 = to.y > lane ? to.y : to.y + RANK_HEIGHT;
-    const way: readonly (readonly [number, number])[] =
+    const way =
       rank === p.sourceRank
-        ? [[x1, home.y + RANK_HEIGHT - 10]]
-        : [
-            [x1, home.y + RANK_HEIGHT - 10],
-            [x1, lane],
-            [x2, lane],
-            [x2, y2],
-          ];
+        ? [[home.x + 0.75 * home.w, home.y + RANK_HEIGHT - 10] as const]
+        : wayTo(home, rankPlace(pen, drawn, rank));
     way.slice(1).forEach(([x, y], i) => {
       lineTo(pen, way[i][0], way[i][1], x, y, pen.colours.glow, { dash: [3, 3] });
     });
@@ -134,17 +166,18 @@ function alongWay(way: readonly (readonly [number, number])[], at: number): read
   return way[0];
 }
 
-function drawWidth(pen: Pen, p: WidthPart, kind: 'mini' | 'full', phase: number, f: number): void {
+function drawWidth(pen: Pen, drawn: Drawn, kind: 'mini' | 'full', phase: number, f: number): void {
+  const { p } = drawn;
   ownerTag(
     pen,
     0,
     kind === 'mini' ? `miniature · ${p.model} · carried` : 'Kimi K3 · full size · planned',
     kind,
   );
-  drawScores(pen, p, phase === 0 ? part(f, 0, 0.7) : 1, phase === 0 ? 0 : phase === 1 ? part(f) : 1);
-  if (phase >= 2) drawRanks(pen, p, phase === 2 ? part(f, 0, 0.3) : 1);
-  if (phase === 2) drawRows(pen, p, part(f, 0.3, 1));
-  if (phase === 3) drawRows(pen, p, 1 - part(f));
+  drawScores(pen, drawn, phase === 0 ? part(f, 0, 0.7) : 1, phase === 0 ? 0 : phase === 1 ? part(f) : 1);
+  if (phase >= 2) drawRanks(pen, drawn, phase === 2 ? part(f, 0, 0.3) : 1);
+  if (phase === 2) drawRows(pen, drawn, part(f, 0.3, 1));
+  if (phase === 3) drawRows(pen, drawn, 1 - part(f));
 }
 
 function travelCaption(p: WidthPart): string {
@@ -163,6 +196,7 @@ export function widthScene(trace: JourneyTrace): Scene {
     mini.carriedBytes === null
       ? ''
       : ` For the whole batch of ${mini.batchTokens} tokens ${bytesOf(mini.batchBytes)} were planned and ${bytesOf(mini.carriedBytes)} arrived.`;
+  const height = (width: number) => Math.max(heightsOf(mini, width).whole, heightsOf(full, width).whole);
   return {
     id: 'width',
     title: 'Across the width: many specialists, few at work',
@@ -181,7 +215,7 @@ export function widthScene(trace: JourneyTrace): Scene {
       },
       { caption: `Miniature: ${travelCaption(mini)}`, seconds: 4.5 },
       {
-        caption: `Miniature: the weighted sums come back, ${bytesOf(mini.combineRowBytes)} a row: ${bytesOf(perToken(mini, mini.rows))} for our token.${arrived}`,
+        caption: `Miniature: the weighted sums come back, ${bytesOf(mini.combineRowBytes)} a row: ${bytesOf(perToken(mini, mini.rows))} for our token, out and back.${arrived}`,
         seconds: 4.5,
       },
       {
@@ -194,14 +228,15 @@ export function widthScene(trace: JourneyTrace): Scene {
       },
       { caption: `Full size: ${travelCaption(full)}`, seconds: 4.5 },
       {
-        caption: `Full size: ${bytesOf(full.combineRowBytes)} a row come back: ${bytesOf(perToken(full, full.rows))} for this token and layer. The batch of ${full.batchTokens} tokens moves ${formatValue(full.batchBytes, 'bytes')}; planned, not carried.`,
+        caption: `Full size: the weighted sums come back, ${bytesOf(full.combineRowBytes)} a row: ${bytesOf(perToken(full, full.rows))} for this token and layer, out and back. The batch of ${full.batchTokens} tokens moves ${formatValue(full.batchBytes, 'bytes')}; planned, not carried.`,
         seconds: 4.5,
       },
     ],
-    height: (width) => Math.max(widthHeight(mini, width), widthHeight(full, width)),
+    height,
     draw(pen, beat, f) {
-      if (beat < 4) drawWidth(pen, mini, 'mini', beat, f);
-      else drawWidth(pen, full, 'full', beat - 4, f);
+      const drawn = (p: WidthPart) => drawnIn(p, pen.width, height(pen.width));
+      if (beat < 4) drawWidth(pen, drawn(mini), 'mini', beat, f);
+      else drawWidth(pen, drawn(full), 'full', beat - 4, f);
     },
   };
 }
