@@ -1,14 +1,16 @@
 // The fair-share network against ranks: every rank sends to every other, evenly and unevenly, on nodes of eight H800
-// below leaf switches with a spine of half their rate. Peak memory of the process grows from size to size.
+// below leaf switches with a spine of half their rate; then unevenly on other networks. Peak memory of the process
+// grows from size to size.
 import { buildTopology, networkModels, unevenExchange } from '@epsim/network';
 import { clusterPresets } from '@epsim/spec';
 
 const PAIR_BYTES = 512 * 3696;
 const { cluster } = clusterPresets['h800-nodes'];
 
-function topologyOf(rankCount) {
-  const topology = { ...cluster.topology, kind: 'leaf-spine', options: { oversubscription: 2 } };
-  return buildTopology({ ...cluster, rankCount, topology });
+const LEAF_SPINE = { kind: 'leaf-spine', options: { oversubscription: 2 } };
+
+function topologyOf(rankCount, shape) {
+  return buildTopology({ ...cluster, rankCount, topology: { ...cluster.topology, ...shape } });
 }
 
 function evenExchange(rankCount) {
@@ -17,17 +19,17 @@ function evenExchange(rankCount) {
   return bytes;
 }
 
-function exchangeBench(ranks, kind, model) {
+function exchangeBench(ranks, kind, model, shape = LEAF_SPINE, name = 'network') {
   let given;
   const work = () => {
     given ??= {
-      topology: topologyOf(ranks),
+      topology: topologyOf(ranks, shape),
       bytes: kind === 'even' ? evenExchange(ranks) : unevenExchange(ranks, PAIR_BYTES),
     };
     networkModels[model].transfer(given.topology, given.bytes);
   };
   return {
-    name: `network ${model} ${kind} ${ranks} ranks`,
+    name: `${name} ${model} ${kind} ${ranks} ranks`,
     subject: { name: `${(ranks * (ranks - 1)).toLocaleString('en')} flows`, work },
     runs: ranks > 512 ? 1 : 5,
     warm: ranks <= 512,
@@ -38,9 +40,20 @@ function exchangeBench(ranks, kind, model) {
   };
 }
 
-// Smallest first, so that the peak of the process so far is that of the size in hand.
-export const benchmarks = [8, 16, 64, 256, 1024, 2048, 4096].flatMap((ranks) =>
+const other = (name, ranks, kind, domainRanks, options = {}) =>
+  exchangeBench(ranks, 'uneven', 'fair-share', { kind, domainRanks, options }, `${name} network`);
+
+const atSize = (ranks) =>
   ['bound', 'fair-share'].flatMap((model) =>
     ['even', 'uneven'].map((kind) => exchangeBench(ranks, kind, model)),
-  ),
-);
+  );
+
+// Smallest first, so that the peak of the process so far is that of the size in hand.
+export const benchmarks = [
+  ...[8, 16, 64, 256, 1024, 2048].flatMap(atSize),
+  other('one-domain', 2048, 'nvlink-domain', 2048),
+  other('nodes', 2048, 'nvlink-domain', 8),
+  other('torus', 256, 'torus-2d', 256, { dims: [16, 16] }),
+  other('torus', 1024, 'torus-2d', 1024, { dims: [32, 32] }),
+  ...atSize(4096),
+];

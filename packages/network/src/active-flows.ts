@@ -25,15 +25,17 @@ export interface ActiveFlows {
 
 /** Packs the flows at hand; their bytes left are copied. */
 export function activate(flows: Flows, at: FlowsLeft, linkCount: number): ActiveFlows {
-  const flow = at.flow?.slice(0, at.count) ?? Int32Array.from({ length: at.count }, (_, f) => f);
+  const flow = new Int32Array(at.count);
   const pathOffsets = new Int32Array(at.count + 1);
-  for (let f = 0; f < at.count; f++)
+  for (let f = 0; f < at.count; f++) {
+    flow[f] = at.flow === null ? f : at.flow[f];
     pathOffsets[f + 1] = pathOffsets[f] + flows.pathOffsets[flow[f] + 1] - flows.pathOffsets[flow[f]];
+  }
   const pathLinks = new Int32Array(pathOffsets[at.count]);
   for (let f = 0; f < at.count; f++) {
-    const begin = flows.pathOffsets[flow[f]];
-    const hops = pathOffsets[f + 1] - pathOffsets[f];
-    for (let hop = 0; hop < hops; hop++) pathLinks[pathOffsets[f] + hop] = flows.pathLinks[begin + hop];
+    const shift = flows.pathOffsets[flow[f]] - pathOffsets[f];
+    for (let hop = pathOffsets[f]; hop < pathOffsets[f + 1]; hop++)
+      pathLinks[hop] = flows.pathLinks[hop + shift];
   }
   const active: ActiveFlows = {
     count: at.count,

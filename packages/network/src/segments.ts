@@ -48,7 +48,8 @@ function segmentTable() {
   let hashes = new Int32Array(256);
   /** A power of 2 long, at most half full. */
   let slots = new Int32Array(512).fill(-1);
-  let latest = 0;
+  /** The segment that last ended in each of some links. */
+  const recent = new Int32Array(1 << 14);
 
   function same(id: number, path: Int32Array, begin: number, end: number): boolean {
     const first = offsets[id];
@@ -84,7 +85,8 @@ function segmentTable() {
 
   return {
     idOf(path: Int32Array, begin: number, end: number): number {
-      if (latest < count && same(latest, path, begin, end)) return latest;
+      const place = path[end - 1] & (recent.length - 1);
+      if (recent[place] < count && same(recent[place], path, begin, end)) return recent[place];
       let hash = end - begin;
       for (let hop = begin; hop < end; hop++) {
         hash = Math.imul(hash ^ path[hop], 0x9e3779b1);
@@ -93,12 +95,15 @@ function segmentTable() {
       const mask = slots.length - 1;
       let slot = hash & mask;
       while (slots[slot] >= 0) {
-        latest = slots[slot];
-        if (hashes[latest] === hash && same(latest, path, begin, end)) return latest;
+        const id = slots[slot];
+        if (hashes[id] === hash && same(id, path, begin, end)) {
+          recent[place] = id;
+          return id;
+        }
         slot = (slot + 1) & mask;
       }
-      latest = add(path, begin, end, hash);
-      return latest;
+      recent[place] = add(path, begin, end, hash);
+      return recent[place];
     },
     list: () => ({ count, offsets: offsets.slice(0, count + 1), links: links.slice(0, offsets[count]) }),
   };

@@ -21,6 +21,8 @@ interface Solver {
   readonly grid: FlowGrid;
   readonly level: Float64Array;
   readonly idle: Float64Array;
+  /** The most that any level rose in each round, as a factor. */
+  readonly rises: number[];
   /** What the flows of the link at hand would move if it did not limit them. */
   readonly offers: Float64Array;
   /** Of the offers of the link at hand: their sum, what is above the level tried, and how many are. */
@@ -60,24 +62,45 @@ export function settleLevels(
   for (const side of [grid.rows, grid.columns])
     side.level.set(side.level.map((_, i) => levelOf(side, i, level, -1)));
   const most = links.reduce((count, link) => Math.max(count, grid.linkFlows[link]), 0);
-  const solver: Solver = { grid, level, idle, offers: new Float64Array(most), total: 0, over: 0, above: 0 };
-  const spare = new Uint8Array(level.length);
+  const solver: Solver = {
+    grid,
+    level,
+    idle,
+    rises: [],
+    offers: new Float64Array(most),
+    total: 0,
+    over: 0,
+    above: 0,
+  };
+  const lookedAt = new Int32Array(level.length).fill(-1);
   let everyLink = true;
   for (let round = 0; round < MAX_ROUNDS; round++) {
     let change = 0;
     let skipped = 0;
+    solver.rises.push(1);
     for (const link of links) {
-      if (!everyLink && spare[link] === 1) {
-        skipped += 1;
-        continue;
+      if (lookedAt[link] >= 0 && level[link] === UNLIMITED) {
+        const used = 1 - idle[link];
+        if (used * riseSince(solver, lookedAt[link]) <= 1) continue;
+        if (!everyLink && lookedAt[link] > 0 && used < SPARE) {
+          skipped += 1;
+          continue;
+        }
       }
       const volume = capacity[link] * ns;
       change = Math.max(change, solveLink(solver, link, volume) / volume);
-      spare[link] = Number(round > 0 && solver.total < volume * SPARE);
+      lookedAt[link] = round;
     }
     if (change < SETTLED && skipped === 0) return;
     everyLink = change < SETTLED;
   }
+}
+
+/** The most that any level has risen since the beginning of a round, as a factor: no offer has risen more. */
+function riseSince({ rises }: Solver, round: number): number {
+  let rise = 1;
+  for (let r = round; r < rises.length; r++) rise *= rises[r];
+  return rise;
 }
 
 /** Solves one link against the others; returns by how much its volume changes. */
@@ -92,6 +115,8 @@ function solveLink(solver: Solver, link: number, volume: number): number {
   if (total <= volume) now = UNLIMITED;
   else now = waterLevel(solver, count, volume, now);
   if (now !== before) {
+    const rise = now === UNLIMITED ? Number.POSITIVE_INFINITY : now / before;
+    solver.rises[solver.rises.length - 1] = Math.max(rise, solver.rises[solver.rises.length - 1]);
     level[link] = now;
     spread(grid.rows, link, level);
     spread(grid.columns, link, level);
@@ -122,44 +147,79 @@ function readOffers(solver: Solver, link: number, level: number): void {
   solver.total = 0;
   solver.over = 0;
   solver.above = 0;
-  const middle = readSide(solver, rows, columns, link, level, 0);
-  readSide(solver, columns, rows, link, level, middle);
+  let at = 0;
+  for (const [side, other] of [
+    [rows, columns],
+    [columns, rows],
+  ]) {
+    for (let s = side.linkOffsets[link]; s < side.linkOffsets[link + 1]; s++) {
+      const segment = side.ofLink[s];
+      const cap = levelOf(side, segment, solver.level, link);
+      if (cap === UNLIMITED) readSegment(solver, side, other.level, segment, level, at);
+      else readCapped(solver, side, other.level, segment, level, at, cap);
+      at += side.count[segment];
+    }
+  }
 }
 
-function readSide(
+/** Reads the offers of the flows of one segment to offers[begin] and on. */
+function readSegment(
   solver: Solver,
-  side: Side,
-  other: Side,
-  link: number,
+  { start, count, left, across }: Side,
+  acrossLevel: Float64Array,
+  segment: number,
   level: number,
   begin: number,
-): number {
-  const { linkOffsets, ofLink, start, count, left, across } = side;
+): void {
   const { offers } = solver;
-  const acrossLevel = other.level;
-  let at = begin;
+  const first = start[segment];
+  const flows = count[segment];
   let { total, over, above } = solver;
-  for (let s = linkOffsets[link]; s < linkOffsets[link + 1]; s++) {
-    const segment = ofLink[s];
-    const cap = levelOf(side, segment, solver.level, link);
-    const end = start[segment] + count[segment];
-    for (let k = start[segment]; k < end; k++) {
-      const bytes = left[k];
-      const bar = acrossLevel[across[k]];
-      const least = bytes - Number(bytes > bar) * (bytes - bar);
-      const offer = least - Number(least > cap) * (least - cap);
-      offers[at++] = offer;
-      total += offer;
-      const more = offer - level;
-      const isMore = Number(more > 0);
-      over += isMore * more;
-      above += isMore;
-    }
+  for (let k = 0; k < flows; k++) {
+    const bytes = left[first + k];
+    const bar = acrossLevel[across[first + k]];
+    const offer = bytes - Number(bytes > bar) * (bytes - bar);
+    offers[begin + k] = offer;
+    total += offer;
+    const more = offer - level;
+    const isMore = Number(more > 0);
+    over += isMore * more;
+    above += isMore;
   }
   solver.total = total;
   solver.over = over;
   solver.above = above;
-  return at;
+}
+
+/** The same where another link of the segment grants no more than `cap`. */
+function readCapped(
+  solver: Solver,
+  { start, count, left, across }: Side,
+  acrossLevel: Float64Array,
+  segment: number,
+  level: number,
+  begin: number,
+  cap: number,
+): void {
+  const { offers } = solver;
+  const first = start[segment];
+  const flows = count[segment];
+  let { total, over, above } = solver;
+  for (let k = 0; k < flows; k++) {
+    const bytes = left[first + k];
+    const bar = acrossLevel[across[first + k]];
+    const least = bytes - Number(bytes > bar) * (bytes - bar);
+    const offer = least - Number(least > cap) * (least - cap);
+    offers[begin + k] = offer;
+    total += offer;
+    const more = offer - level;
+    const isMore = Number(more > 0);
+    over += isMore * more;
+    above += isMore;
+  }
+  solver.total = total;
+  solver.over = over;
+  solver.above = above;
 }
 
 /** Measures the offers at hand against another level. */
