@@ -78,7 +78,7 @@ describe.each(Object.keys(topologyKinds))('topology %s', (kind) => {
 
 describe('what is no network is refused with the field and the repair', () => {
   test.each([
-    [{ ranks: 12, domainRanks: 8 }, /domainRanks: domain does not divide.*12 ranks.*8 or 16 ranks/],
+    [{ ranks: 12, domainRanks: 8 }, /domainRanks: uneven domains: 12 ranks.*8 or 16 ranks/],
     [{ ranks: 16, domainRanks: 8, scaleOut: null }, /scaleOut: missing: 2 domains that nothing joins/],
     [{ ranks: 4, scaleUp: linkSpec(0) }, /scaleUp\.bandwidth: zero or missing bandwidth: 0; give/],
     [{ ranks: 4, scaleUp: linkSpec(Number.NaN) }, /scaleUp\.bandwidth: zero or missing/],
@@ -89,17 +89,17 @@ describe('what is no network is refused with the field and the repair', () => {
     [{ ranks: 4, kind: 'moebius' }, /unknown topology: moebius; known: nvlink-domain/],
     [{ ranks: 4, overrides: [{ rank: 9, nic: 0 }] }, /overrides\.rank: no such rank: 9; ranks are 0 to 3/],
     [{ ranks: 4, overrides: [{ rank: 1, nic: -1 }] }, /overrides\.nic: out of range: -1 for rank 1/],
-    [{ ranks: 4, scaleOut: null, overrides: [{ rank: 1, scaleUp: 0 }] }, /rank 1 cannot be reached/],
-    [{ ranks: 4, overrides: [{ rank: 1, scaleUp: 0, nic: 0 }] }, /rank 1 cannot be reached/],
+    [{ ranks: 4, scaleOut: null, overrides: [{ rank: 1, scaleUp: 0 }] }, /unreachable rank: 1/],
+    [{ ranks: 4, overrides: [{ rank: 1, scaleUp: 0, nic: 0 }] }, /unreachable rank: 1/],
     [
       { ranks: 4, domainRanks: 2, overrides: [0, 1].map((rank) => ({ rank, nic: 0 })) },
-      /rank 0 cannot be reached: no network interface/,
+      /unreachable rank: 0, no network interface/,
     ],
-    [{ ranks: 8, domainRanks: 4, options: { nicsPerDomain: 3 } }, /nicsPerDomain: does not divide: 3/],
+    [{ ranks: 8, domainRanks: 4, options: { nicsPerDomain: 3 } }, /nicsPerDomain: uneven interfaces: 3/],
     [{ ranks: 8, options: { degraded: { 'leaf9.up': 0.5 } } }, /degraded: unknown link: leaf9.up/],
     [{ ranks: 8, options: { degraded: { 'rank3.scale-up.in': 0 } } }, /link rank3.scale-up.in is down/],
     [{ ranks: 8, options: { nonsense: 1 } }, /cluster\.topology/],
-    [{ ranks: 8, kind: 'torus-2d', options: { dims: [3, 2] } }, /dims: does not fill the domain: 3 x 2 = 6/],
+    [{ ranks: 8, kind: 'torus-2d', options: { dims: [3, 2] } }, /dims: unfilled domain: 3 x 2 = 6/],
     [{ ranks: 8, kind: 'torus-2d' }, /topology\.dims/],
   ])('%j', (sketch, message) => {
     expect(() => buildTopology(cluster(sketch))).toThrow(RangeError);

@@ -150,7 +150,7 @@ function frameOf(cluster: ClusterSpec, options: DomainOptions): Frame {
   if (rankCount % domainRanks !== 0 && !options.unevenLastDomain) {
     const fit = Math.ceil(rankCount / domainRanks) * domainRanks;
     throw new RangeError(
-      `cluster.domainRanks: domain does not divide the ranks: ${rankCount} ranks in domains of ${domainRanks}; use ${fit - domainRanks} or ${fit} ranks, or say unevenLastDomain: true`,
+      `cluster.domainRanks: uneven domains: ${rankCount} ranks in domains of ${domainRanks}; use ${fit - domainRanks} or ${fit} ranks, or say unevenLastDomain: true`,
     );
   }
   const domainCount = Math.ceil(rankCount / domainRanks);
@@ -170,7 +170,7 @@ function frameOf(cluster: ClusterSpec, options: DomainOptions): Frame {
     wanted > topology.domainRanks ? [wanted, topology.domainRanks] : [topology.domainRanks, wanted];
   if (large % small !== 0) {
     throw new RangeError(
-      `cluster.topology.nicsPerDomain: does not divide: ${wanted} interfaces for ${topology.domainRanks} ranks; use a divisor or a multiple of ${topology.domainRanks}`,
+      `cluster.topology.nicsPerDomain: uneven interfaces: ${wanted} interfaces for ${topology.domainRanks} ranks; use a divisor or a multiple of ${topology.domainRanks}`,
     );
   }
   return {
@@ -264,9 +264,7 @@ function gateways(frame: Frame, nicFactor: Float64Array, hasOuter: boolean): Int
 }
 
 function unreachable(rank: number, why: string): RangeError {
-  return new RangeError(
-    `cluster.overrides: rank ${rank} cannot be reached: ${why}; leave one of them above 0`,
-  );
+  return new RangeError(`cluster.overrides: unreachable rank: ${rank}, ${why}; leave one of them above 0`);
 }
 
 /** Links that are down may exist, but no pair of ranks may need one. */
@@ -280,7 +278,7 @@ function refuseDeadPaths(topology: Topology): void {
         const link = topology.links[path[hop]];
         if (link.bytesPerSec > 0) continue;
         throw new RangeError(
-          `cluster.topology: ranks ${from} and ${to} cannot reach each other: link ${link.name} is down and there is no other way; leave it above 0`,
+          `cluster.topology: unreachable ranks: ${from} and ${to}, link ${link.name} is down and there is no other way; leave it above 0`,
         );
       }
     }

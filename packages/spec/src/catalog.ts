@@ -3,6 +3,7 @@
  * The reader checks options without knowing any algorithm; whoever owns the registries hands them in.
  */
 import * as z from 'zod';
+import type { ClusterSpec } from './cluster-spec.js';
 
 export interface CatalogEntry {
   readonly summary: string;
@@ -11,10 +12,15 @@ export interface CatalogEntry {
 
 export type Registry = Readonly<Record<string, CatalogEntry>>;
 
+/** A kind of topology, which can say whether a cluster is a network: `build` throws RangeError when it is none. */
+export interface TopologyEntry extends CatalogEntry {
+  build?(cluster: ClusterSpec): unknown;
+}
+
 export interface Catalog {
   readonly routing: Registry;
   readonly placement: Registry;
-  readonly topology: Registry;
+  readonly topology: Readonly<Record<string, TopologyEntry>>;
   readonly workload: Registry;
   readonly networkModels: Registry;
   readonly overlaps: Registry;

@@ -11,6 +11,7 @@ import { type Reader, reader } from './reader.js';
 import { checkScenario } from './scenario-checks.js';
 import { readCluster, writtenCluster } from './scenario-cluster.js';
 import { type ReadFile, readModel, writtenModel } from './scenario-model.js';
+import { checkNetwork } from './scenario-network.js';
 import type { Scenario } from './scenario-nouns.js';
 import { readPlan, writtenPlan } from './scenario-plan.js';
 import { dispatchFields, rootFields } from './scenario-schema.js';
@@ -90,6 +91,7 @@ function readScenario(to: Reader, data: PlainObject, source: ScenarioSource): Sc
     ...{ model, cluster, rankCount, tokensPerRank, slotsPerRank, slots, layers, steps },
     carry: carry ?? undefined,
   });
+  if (to.problems.length === 0 && cluster) checkNetwork(to, cluster, catalog, plan !== null);
   if (to.problems.length > 0) return undefined;
   const choices = { workload: workload.chosen, routing: routing.chosen, placement: placement.chosen };
   if (

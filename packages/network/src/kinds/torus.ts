@@ -16,7 +16,7 @@ function torusDomain(dims: readonly number[]): BuildInner {
   return ({ cluster, table, rankCount, scaleUpFactor }) => {
     if (rankCount % size !== 0 || size !== cluster.topology.domainRanks) {
       throw new RangeError(
-        `cluster.topology.dims: does not fill the domain: ${dims.join(' x ')} = ${size} for ${cluster.topology.domainRanks} ranks of a domain and ${rankCount} in all; a torus needs all its ranks`,
+        `cluster.topology.dims: unfilled domain: ${dims.join(' x ')} = ${size} for ${cluster.topology.domainRanks} ranks of a domain and ${rankCount} in all; a torus needs all its ranks`,
       );
     }
     const ports = dims.reduce((sum, dim) => sum + (dim > 2 ? 2 : dim - 1), 0);
