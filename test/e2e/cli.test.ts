@@ -110,6 +110,11 @@ describe('wrong input ends with code 2, one clear message and nothing on standar
     ['no such file', ['run', 'nowhere.yaml'], /nowhere\.yaml: cannot read: no such file/],
     ['a folder', ['check', root], /is a folder/],
     ['a worker count of nothing', ['run', small, '--workers', '0'], /whole number from 1 to 256/],
+    [
+      'tables for throughputs',
+      ['validate', '--end-to-end', '--measurements', root],
+      /--end-to-end and --measurements: .*no table states.*Give one of the two/,
+    ],
     ['a run folder that is none', ['report', root], /name a folder that "epsim run" wrote/],
     [
       'a misspelt field on the command line',

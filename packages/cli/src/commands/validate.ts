@@ -39,7 +39,10 @@ export function validateCommand(program: Command): void {
         .choices(['none', 'degree', 'all'])
         .default('degree'),
     )
-    .option('--end-to-end', 'whole serving systems: published throughputs against those that a plan predicts')
+    .option(
+      '--end-to-end',
+      'whole serving systems: published throughputs, which ship with their layouts, against predicted ones',
+    )
     .option('--out <dir>', 'folder for validation.json and a picture')
     .addHelpText('after', '\nExample:\n  epsim validate --out runs/validation')
     .action(validate);
@@ -47,6 +50,11 @@ export function validateCommand(program: Command): void {
 
 async function validate(options: ValidateOptions): Promise<void> {
   if (options.endToEnd === true) {
+    if (options.measurements !== undefined) {
+      throw new UsageError(
+        '--end-to-end and --measurements: a throughput needs the layout and the engine behind it, which no table states; its rows ship with them. Give one of the two',
+      );
+    }
     answerEndToEnd(options);
     return;
   }
