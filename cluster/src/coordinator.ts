@@ -28,12 +28,12 @@ export function runId(name: string): string {
 
 /** Joins the cluster and waits for a worker. Throws ClusterFailure when there is none within `patienceMs`. */
 export async function coordinate(options: CoordinatorOptions): Promise<Coordinator> {
-  const { name, version, patienceMs, phaseMs, note } = options;
+  const { name, phaseMs } = options;
   const id = runId(name);
-  const run = await RedisRun.open({ ...options, run: id, lifeMs: LIFE_MS });
+  const run = await RedisRun.open({ ...options, run: id, lifeMs: LIFE_MS, expireMs: 4 * phaseMs });
   try {
     const present = await run.waitForWorkers();
-    const fabric = redisFabric(run, { version, run: id, expireMs: 4 * phaseMs, patienceMs }, note);
+    const fabric = redisFabric(run, options);
     return { ...fabric, workers: present.length };
   } catch (thrown) {
     await run.close();

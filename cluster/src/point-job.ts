@@ -1,6 +1,6 @@
 /** What a job of one point of a sweep says, and what its worker answers. Checked on both sides. */
 import { z } from 'zod';
-import { channelSchema, nameSchema } from './phase-job.js';
+import { channelSchema, nameSchema } from './shard-job.js';
 
 export const POINT_JOB = 'point';
 

@@ -4,11 +4,11 @@
  */
 import { randomBytes } from 'node:crypto';
 import { reasonOf, type ShardPool, threadShards } from '@epsim/transport';
-import { FrameStore } from '@epsim/transport/redis';
+import { FrameStore, RunMovedOn } from '@epsim/transport/redis';
 import { type PointWork, pointEntry } from '@epsim/workers';
 import type { Redis } from 'ioredis';
-import { outcomeOf } from './phase-worker.js';
 import { type PointAnswer, type PointJobData, pointJobSchema } from './point-job.js';
+import { outcomeOf } from './shard-layer.js';
 
 export interface PointWorkerOptions {
   readonly version: string;
@@ -39,7 +39,8 @@ export class PointWorker {
       const bytes = new TextEncoder().encode(JSON.stringify(measured));
       return { outcome: 'done', result: await store.put(name, [{ from: 0, to: 0, bytes }]) };
     } catch (thrown) {
-      return { outcome: outcomeOf(thrown), reason: reasonOf(thrown) };
+      const outcome = thrown instanceof RunMovedOn ? 'stale' : outcomeOf(thrown);
+      return { outcome, reason: reasonOf(thrown) };
     }
   }
 

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { catalog, type Measured } from '@epsim/engine';
 import { resolvedYaml, type Scenario } from '@epsim/spec';
 import { ClusterFailure } from '@epsim/transport';
-import { type Channel, PhaseLost, POINTS, RedisRun } from '@epsim/transport/redis';
+import { type Channel, JobsLost, POINTS, RedisRun } from '@epsim/transport/redis';
 import type { CoordinatorOptions } from './coordinator.js';
 import { LIFE_MS, runId } from './coordinator.js';
 import { POINT_JOB, type PointJobData, pointAnswerSchema } from './point-job.js';
@@ -27,7 +27,7 @@ export interface PointRunner {
 /** Joins the cluster and waits for a worker. `phaseMs` bounds a point, its wait for a free worker included. */
 export async function openPoints(options: CoordinatorOptions): Promise<PointRunner> {
   const id = runId(options.name);
-  const run = await RedisRun.open({ ...options, run: id, lifeMs: LIFE_MS });
+  const run = await RedisRun.open({ ...options, run: id, lifeMs: LIFE_MS, expireMs: 4 * options.phaseMs });
   try {
     await run.waitForWorkers();
   } catch (thrown) {
@@ -82,15 +82,15 @@ class Points {
     }
     const { version, phaseMs, patienceMs } = this.options;
     const data: PointJobData = {
-      ...{ version, run: this.id, token: this.run.token, patienceMs, expireMs: 4 * phaseMs, files },
+      ...{ version, run: this.id, token: this.id, patienceMs, expireMs: 4 * phaseMs, files },
       scenario: resolvedYaml(scenario),
     };
-    const [raw] = await this.run.phase([{ queue: POINTS, name: POINT_JOB, data }]);
+    const [raw] = await this.run.jobs([{ queue: POINTS, name: POINT_JOB, data }], phaseMs);
     const parsed = pointAnswerSchema.safeParse(raw);
-    if (!parsed.success) throw new PhaseLost('no answer');
+    if (!parsed.success) throw new JobsLost('no answer');
     const answer = parsed.data;
     if (answer.outcome !== 'done') {
-      if (answer.outcome === 'lost' || answer.outcome === 'stale') throw new PhaseLost(answer.reason);
+      if (answer.outcome === 'lost' || answer.outcome === 'stale') throw new JobsLost(answer.reason);
       throw new ClusterFailure(answer.reason);
     }
     const parts: Buffer[] = [];

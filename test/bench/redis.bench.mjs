@@ -1,7 +1,8 @@
 // What carrying over Redis costs, on a server of the benchmark's own: frames against a bare pipeline of the same
-// client, two worker processes against one, and what a layer takes beyond its computing.
+// client, two worker processes against one, and what a step takes beyond its computing.
+// `chrt -r 5 npm run bench -- redis` (Linux, root) keeps the machine's other programs away; wall times need that.
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +12,7 @@ import { coordinate } from '@epsim/cluster';
 import { CarrySession, createShardHandler, planDispatch } from '@epsim/engine';
 import { randomSource } from '@epsim/spec';
 import { inlineShards } from '@epsim/transport';
-import { FrameStore, workersPresent } from '@epsim/transport/redis';
+import { Arrivals, inboxKey, Mail, MailReader, workersPresent } from '@epsim/transport/redis';
 import { Redis } from 'ioredis';
 
 const server = ['redis-server', 'valkey-server'].find((name) => spawnSync(name, ['--version']).status === 0);
@@ -64,19 +65,30 @@ async function barePipeline() {
 }
 
 async function frames() {
-  const redis = await connect();
-  await redis.set('epsim:run:bench', 't');
-  const options = { run: 'bench', token: 't', expireMs: 60_000, patienceMs: 30_000 };
-  const store = new FrameStore(redis, options);
-  const channel = await store.put('rows', [{ from: 0, to: 0, bytes: payload }]);
-  await store.take(channel, ({ offset, bytes }) => into.set(bytes, offset));
-  await store.drop([channel]);
-  redis.disconnect();
+  const [writing, reading] = [await connect(), await connect()];
+  const mail = new Mail(writing, { run: 'bench', expireMs: 60_000, patienceMs: 30_000 }, 0);
+  mail.open([new Uint8Array(1)]);
+  await mail.send([{ to: 0, channel: 'rows', blocks: [{ from: 0, to: 0, bytes: payload }] }]);
+  await mail.settled();
+  const key = inboxKey('bench', 0, 0);
+  const reader = new MailReader(reading, 30_000);
+  const arrivals = new Arrivals('bench', new Map([['rows', 0]]));
+  for (let got = 0; got < payload.length; ) {
+    for (const { kind, bytes } of await reader.read([key], 1000)) {
+      if (kind !== 'frame') continue;
+      for (const piece of arrivals.take(bytes).frame.pieces) {
+        into.set(piece.bytes, piece.offset);
+        got += piece.bytes.length;
+      }
+    }
+  }
+  await writing.flushall();
+  for (const redis of [writing, reading]) redis.disconnect();
 }
 
-/** A layer of 8 ranks; `inner` sets how much it computes. */
-function layer(inner, shardCount) {
-  const [rankCount, tokensPerRank, expertCount, topK] = [8, 32, 64, 4];
+/** A layer of 8 ranks of `width` and experts of `inner`. */
+function layer({ tokensPerRank, expertCount, width, inner }, shardCount) {
+  const [rankCount, topK] = [8, 4];
   const random = randomSource(1, 'bench');
   const tokens = rankCount * tokensPerRank;
   const experts = new Int32Array(tokens * topK);
@@ -90,7 +102,6 @@ function layer(inner, shardCount) {
   const routing = { expertCount, topK, width: topK, tokenOffsets, experts, weights, droppedChoices: 0 };
   const slotOffsets = Int32Array.from({ length: rankCount + 1 }, (_, r) => (r * expertCount) / rankCount);
   const slotExpert = Int32Array.from({ length: expertCount }, (_, e) => e);
-  const width = 512;
   const plan = planDispatch(
     routing,
     { rankCount, expertCount, slotOffsets, slotExpert },
@@ -126,38 +137,84 @@ async function workersAre(count) {
   redis.disconnect();
 }
 
-/** Milliseconds of each of `layers` layers after a first one, which loads the weights. */
-async function overRedis(inner, layers) {
+/** CPU time of the worker processes so far, ms. */
+function workerCpuMs() {
+  const alive = children.filter(({ spawnargs, killed }) => !killed && spawnargs.includes('worker'));
+  return alive.reduce((sum, { pid }) => {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(' ');
+    return sum + 10 * (Number(fields[13]) + Number(fields[14]));
+  }, 0);
+}
+
+/** Wall time of one layer, and CPU time of the workers for it: medians, and means of `layers` layers, after some that load and warm. */
+async function timed(fabric, work, layers) {
+  for (let i = 0; i < Math.min(100, layers); i++) await fabric.carryLayer(work);
+  const cpu = workerCpuMs();
+  const walls = [];
+  for (let i = 0; i < layers; i++) {
+    const started = performance.now();
+    await fabric.carryLayer(work);
+    walls.push(performance.now() - started);
+  }
+  return { wallMs: middle(walls), cpuMs: (workerCpuMs() - cpu) / layers };
+}
+
+async function overRedis(size, layers, shardCount) {
   await connect().then((redis) => redis.disconnect());
-  const { plan, options } = layer(inner, 8);
+  const { plan, options } = layer(size, shardCount);
   const fabric = await coordinate({
     ...{ url: `redis://127.0.0.1:${port}`, name: 'bench', version: '0.1.0' },
     ...{ patienceMs: 30_000, phaseMs: 120_000, note: () => {} },
   });
   const session = new CarrySession(options, fabric);
   // The reference belongs to neither side: what is measured is the fabric.
-  const work = session.layOut(plan, 0, 0);
-  await fabric.carryLayer(work);
-  const started = performance.now();
-  for (let i = 0; i < layers; i++) await fabric.carryLayer(work);
-  const took = (performance.now() - started) / layers;
+  const took = await timed(fabric, session.layOut(plan, 0, 0), layers);
   await session.close();
   return took;
 }
 
-const took = { one: [], two: [], empty: [], inline: [] };
-const middle = (values) => [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
-
-async function emptyInline() {
-  const { plan, options } = layer(8, 1);
+async function inline(size, layers) {
+  const { plan, options } = layer(size, 1);
   const session = new CarrySession(options, inlineShards(createShardHandler()));
-  const work = session.layOut(plan, 0, 0);
-  await session.fabric.carryLayer(work);
-  const started = performance.now();
-  for (let i = 0; i < 20; i++) await session.fabric.carryLayer(work);
-  took.inline.push((performance.now() - started) / 20);
+  const took = await timed(session.fabric, session.layOut(plan, 0, 0), layers);
   await session.close();
+  return took;
 }
+
+const middle = (values) => [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
+const both = (list) => ({
+  wallMs: middle(list.map((took) => took.wallMs)),
+  cpuMs: middle(list.map((took) => took.cpuMs)),
+});
+
+const empty = { tokensPerRank: 4, expertCount: 16, width: 64, inner: 8 };
+const step50 = { tokensPerRank: 4, expertCount: 16, width: 512, inner: 3200 };
+const heavy = { tokensPerRank: 32, expertCount: 64, width: 512, inner: 2048 };
+
+/** Layers over one or two workers of one thread beside the same layers in this process. */
+function besideInline(name, size, workers, layers) {
+  const took = { redis: [], inline: [] };
+  return {
+    name,
+    baseline: { name: 'inline', work: async () => void took.inline.push(await inline(size, layers)) },
+    subject: {
+      name: `over Redis, ${workers === 1 ? 'one worker' : 'two workers, four shards'}`,
+      work: async () => {
+        await workersAre(workers);
+        took.redis.push(await overRedis(size, layers, 2 * workers));
+      },
+    },
+    runs: 3,
+    warm: false,
+    note: () => {
+      const [over, here] = [both(took.redis).wallMs, both(took.inline).wallMs];
+      const more = over - here;
+      return `a step: ${over.toFixed(2)} ms over Redis, ${here.toFixed(2)} ms inline; ${more.toFixed(2)} ms more, ${((100 * more) / 50).toFixed(1)} % of a step of 50 ms`;
+    },
+  };
+}
+
+const took = { one: [], two: [] };
 
 export const benchmarks = server
   ? [
@@ -165,41 +222,32 @@ export const benchmarks = server
         name: 'redis-frames: 32 MiB there and back',
         baseline: { name: 'bare pipeline of the same client', work: barePipeline },
         subject: { name: 'frames', work: frames },
-        runs: 7,
+        runs: 9,
       },
+      besideInline('redis-step: a step of almost no computing', empty, 2, 400),
+      besideInline('redis-step: a step of about 50 ms', step50, 1, 60),
       {
         name: 'redis-workers: compute-bound layers',
         baseline: {
           name: 'one worker process',
           work: async () => {
             await workersAre(1);
-            took.one.push(await overRedis(2048, 3));
+            took.one.push(await overRedis(heavy, 5, 4));
           },
         },
         subject: {
           name: 'two worker processes, joining included',
           work: async () => {
             await workersAre(2);
-            took.two.push(await overRedis(2048, 3));
+            took.two.push(await overRedis(heavy, 5, 4));
           },
         },
         runs: 3,
-        note: () =>
-          `a layer: ${middle(took.one).toFixed(0)} ms with one, ${middle(took.two).toFixed(0)} ms with two: ${(middle(took.one) / middle(took.two)).toFixed(2)} x`,
-      },
-      {
-        name: 'redis-jobs: a layer of almost no computing, 8 shards on two workers',
-        baseline: { name: 'inline, 20 layers', work: emptyInline },
-        subject: {
-          name: 'over Redis, 20 layers',
-          work: async () => {
-            await workersAre(2);
-            took.empty.push(await overRedis(8, 20));
-          },
+        warm: false,
+        note: () => {
+          const [one, two] = [both(took.one), both(took.two)];
+          return `a layer: ${one.wallMs.toFixed(0)} ms with one, ${two.wallMs.toFixed(0)} ms with two: ${(one.wallMs / two.wallMs).toFixed(2)} x; CPU of the workers ${one.cpuMs.toFixed(0)} and ${two.cpuMs.toFixed(0)} ms: ${(two.cpuMs / one.cpuMs).toFixed(2)} x`;
         },
-        runs: 3,
-        note: () =>
-          `a layer: ${middle(took.empty).toFixed(1)} ms over Redis, ${middle(took.inline).toFixed(1)} ms inline; three phases of eight jobs`,
       },
     ]
   : [];

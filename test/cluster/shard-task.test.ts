@@ -1,4 +1,4 @@
-import { decodeTask, encodeTask, PhaseWorker } from '@epsim/cluster';
+import { decodeTask, encodeTask, ShardWorker } from '@epsim/cluster';
 import type { LayerWork, ShardTask } from '@epsim/engine';
 import fc from 'fast-check';
 import { Packr, Unpackr } from 'msgpackr';
@@ -73,15 +73,12 @@ test('bytes that are no task are refused', () => {
 });
 
 test('a job that is no job, or of another version, is refused before anything is read', async () => {
-  const worker = new PhaseWorker({ version: '1', threads: 1, phaseMs: 1000 });
+  const worker = new ShardWorker({ url: 'redis://127.0.0.1:1', version: '1', threads: 1, name: 'w' });
   const nothing = null as never;
-  expect(await worker.handle({ code: 'rm -rf' }, nothing)).toMatchObject({ outcome: 'refused' });
-  const job = {
-    ...{ version: '2', run: 'r', token: 'r.0', shard: 0, phase: 'dispatch', bounds: [0, 1], inputs: [] },
-    ...{ task: { channel: 'c', frames: 1 }, expireMs: 1000, patienceMs: 1000 },
-  };
-  expect(await worker.handle(job, nothing)).toMatchObject({
-    outcome: 'refused',
-    reason: /versions do not mix/,
-  });
+  // BullMQ knows by this name that trying again is in vain.
+  const name = 'UnrecoverableError';
+  await expect(worker.handle({ code: 'rm -rf' }, nothing)).rejects.toMatchObject({ name });
+  const job = { version: '2', run: 'r', shard: 0, bounds: [0, 1], expireMs: 1000, patienceMs: 1000 };
+  const message = expect.stringMatching(/versions do not mix/);
+  await expect(worker.handle(job, nothing)).rejects.toMatchObject({ name, message });
 });

@@ -3,7 +3,7 @@ import type { CarryResult } from '@epsim/engine';
 import { randomSource } from '@epsim/spec';
 import { workersPresent } from '@epsim/transport/redis';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { carryInline, carryOver, watchCommands } from '../support/cluster.js';
+import { carryInline, carryOver, moments, watchCommands } from '../support/cluster.js';
 import {
   type Child,
   keysLeft,
@@ -44,14 +44,12 @@ describe.skipIf(redisBinary === null)('workers that fail', () => {
     await Promise.all(Array.from({ length: count - workers.length }, join));
   };
 
-  /** What a worker asks of Redis when it comes to a phase. */
-  const moments: readonly [string, (command: readonly string[]) => boolean][] = [
-    ['before it sends rows', ([name, key]) => name === 'get' && key.startsWith('epsim:run:')],
-    ['while it sends rows', ([name, , , , key]) => name === 'eval' && /\.dispatch\./.test(key)],
-    ['while it computes', ([name, key]) => name === 'lrange' && /\.dispatch\./.test(key)],
-    ['while it combines', ([name, key]) => name === 'lrange' && /\.compute\./.test(key)],
-  ];
-  test.each(moments)('a worker that is killed %s changes nothing', async (_, isMoment) => {
+  test.each([
+    ['before it sends rows', moments.holds],
+    ['while it sends rows', moments.sends],
+    ['while it computes', moments.computes],
+    ['while it combines', moments.combines],
+  ])('a worker that is killed %s changes nothing', async (_, isMoment) => {
     await crew(2);
     let killed = 0;
     const stop = await watchCommands(redis, (command, pid) => {
@@ -92,8 +90,8 @@ describe.skipIf(redisBinary === null)('workers that fail', () => {
   test('a worker that sleeps longer than its lock wakes up to nothing, and serves again', async () => {
     await crew(2);
     let asleep = 0;
-    const stop = await watchCommands(redis, ([name, key], pid) => {
-      if (asleep !== 0 || name !== 'lrange' || !/\.dispatch\./.test(key)) return;
+    const stop = await watchCommands(redis, (command, pid) => {
+      if (asleep !== 0 || !moments.computes(command)) return;
       asleep = pid;
       process.kill(pid, 'SIGSTOP');
     });
@@ -136,24 +134,32 @@ describe.skipIf(redisBinary === null)('workers that fail', () => {
     await crew(1);
     const [first] = workers;
     let late: Child | null = null;
-    let seen = 0;
     const layers = 20;
+    const notes: string[] = [];
     const carried = carryOver(redis, {
       layers,
       shards: 4,
+      note: (text) => notes.push(text),
       onLayer: async (done) => {
         if (done === 2) late = await join();
-        if (done === 12) first.process.kill('SIGTERM');
         if (done === 4)
-          seen = (await workersPresent(redis.admin)).filter(({ lanes }) => lanes.length === 8).length;
+          await until(async () => (await shardsHeld(redis)) === '2 and 2', 'shards that change hands');
+        if (done === 12) first.process.kill('SIGTERM');
       },
     });
     expect(await carried).toEqual(expected.slice(0, layers));
+    // A shard that is given back between layers costs no layer.
+    expect(notes).toEqual([]);
     expect(await first.exit).toBe(0);
     expect(late).not.toBeNull();
-    expect(seen).toBeGreaterThan(0);
   });
 });
+
+/** How many shards each worker says that it holds, the oldest worker first. */
+async function shardsHeld({ admin }: TestRedis): Promise<string> {
+  const cards = await workersPresent(admin);
+  return cards.map(({ doing }) => doing.match(/shard \d+ of/g)?.length ?? 0).join(' and ');
+}
 
 /** Carries the layers over and over until enough has happened; every result is the expected one. */
 async function carryMany(

@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { showCard } from '@epsim/transport/redis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { carryInline, carryOver, watchCommands } from '../support/cluster.js';
+import { carryInline, carryOver, moments, watchCommands } from '../support/cluster.js';
 import { emptyFolder, epsim, root } from '../support/epsim.js';
 import {
   type Child,
   keysLeft,
+  lines,
   redisBinary,
   startEpsim,
   startRedis,
@@ -151,8 +152,8 @@ describe.skipIf(redisBinary === null)('a Redis with little memory', () => {
   });
 
   test('that is full in the middle of a layer ends the run within its bound, and the next one goes well', async () => {
-    const stop = await watchCommands(redis, ([name, , , , key]) => {
-      if (name === 'eval' && /\.dispatch\./.test(key)) void allow(1);
+    const stop = await watchCommands(redis, (command) => {
+      if (moments.sends(command)) void allow(1);
     });
     const failed = carryOver(redis, { layers: 1, patienceMs: 2000, phaseMs: 4000 });
     await expect(failed).rejects.toThrow(/Redis is full|gave no answer within 4 s/);
@@ -228,7 +229,7 @@ describe.skipIf(redisBinary === null)('a coordinator', () => {
     const dir = join(emptyFolder(), 'run');
     const args = ['run', small, ...steps, '--out', dir, '--redis', redis.url];
     // A limit of the shell's stands for the disk: no file may be larger than 8 x 512 bytes.
-    const limited = startEpsim(args, {}, 8);
+    const limited = startEpsim(args, {}, { fileBlocks: 8 });
     const { exit, stderr } = await finished(limited);
     expect(exit).toBe(4);
     expect(stderr).toMatch(
@@ -243,10 +244,6 @@ describe.skipIf(redisBinary === null)('a coordinator', () => {
 async function finished(child: Child): Promise<{ exit: number | null; stderr: string }> {
   const exit = await child.exit;
   return { exit, stderr: child.stderr };
-}
-
-function lines(file: string): number {
-  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0;
 }
 
 async function usedBytes({ admin }: TestRedis): Promise<number> {

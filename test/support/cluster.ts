@@ -58,28 +58,57 @@ export async function watchCommands(
   { admin, port, password }: TestRedis,
   seen: (command: readonly string[], pid: number) => void,
 ): Promise<() => void> {
-  const pids = new Map<string, number>();
-  for (const line of String(await admin.client('LIST')).split('\n')) {
-    const [, address, pid] = /addr=(\S+).* name=\S+-(\d+)-[0-9a-f]{4} /.exec(line) ?? [];
-    if (address) pids.set(address, Number(pid));
-  }
+  const pids = new Map<string, number | null>();
+  const know = async () => {
+    for (const line of String(await admin.client('LIST')).split('\n')) {
+      const [, address, pid] = /addr=(\S+).* name=\S+-(\d+)-[0-9a-f]{4} /.exec(line) ?? [];
+      if (address) pids.set(address, Number(pid));
+    }
+  };
+  await know();
   const socket = connect(port, '127.0.0.1');
   socket.write(`AUTH admin ${password}\r\nMONITOR\r\n`);
   let text = '';
+  let reading = Promise.resolve();
+  const read = async (lines: readonly string[]) => {
+    for (const line of lines) {
+      const [, address = ''] = /^\S+ \[\d+ (\S+)\]/.exec(line) ?? [];
+      // Connections come and go; a new one is asked for once.
+      if (address !== 'lua' && !pids.has(address)) {
+        pids.set(address, null);
+        await know();
+      }
+      const pid = pids.get(address) ?? null;
+      const words = `${line.slice(0, 2000)}"`.match(/"(?:[^"\\]|\\.)*"/g) ?? [];
+      if (pid === null) continue;
+      seen(
+        words.map((word) => word.slice(1, -1)),
+        pid,
+      );
+    }
+  };
   socket.setEncoding('latin1').on('data', (chunk) => {
     const lines = (text + chunk).split('\r\n');
     text = lines.pop() ?? '';
-    for (const line of lines) {
-      const [, address] = /^\S+ \[\d+ (\S+)\]/.exec(line) ?? [];
-      const pid = pids.get(address ?? '');
-      const words = line.slice(0, 2000).match(/"(?:[^"\\]|\\.)*"/g) ?? [];
-      if (pid !== undefined)
-        seen(
-          words.map((word) => word.slice(1, -1)),
-          pid,
-        );
-    }
+    reading = reading.then(() => read(lines)).catch(() => {});
   });
   await new Promise((resolve) => socket.once('data', resolve));
   return () => socket.destroy();
+}
+
+/** What a worker asks of Redis when it comes to a phase of a shard. */
+export const moments = {
+  /** It holds a shard and waits for an order. */
+  holds: ([name, ...args]: readonly string[]) =>
+    name === 'xread' && args.some((key) => /:orders\.\d+$/.test(key)),
+  sends: (command: readonly string[]) => sendsRows(command, 'dispatch'),
+  /** It waits for the rows that it computes on. */
+  computes: ([name, ...args]: readonly string[]) =>
+    name === 'xread' && args.some((key) => /:in\.\d+\.\d+$/.test(key)),
+  /** It has computed, and waits for what it combines. */
+  combines: (command: readonly string[]) => sendsRows(command, 'combine'),
+};
+
+function sendsRows([name, key, ...words]: readonly string[], leg: string): boolean {
+  return name === 'xadd' && /:in\.\d+\.\d+$/.test(key) && words.some((word) => word.includes(`.${leg}.`));
 }

@@ -4,12 +4,13 @@
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { emptyFolder, entry, root } from './epsim.js';
+import type { Host } from './two-hosts.js';
 
 /** The server's name on this machine, or null when it has none. */
 export const redisBinary: string | null =
@@ -18,6 +19,8 @@ export const redisBinary: string | null =
 export interface TestRedis {
   readonly url: string;
   readonly port: number;
+  /** Its host's address. */
+  readonly address: string;
   readonly password: string;
   /** Connected as the administrator, who may see all keys. */
   readonly admin: Redis;
@@ -34,10 +37,18 @@ export interface TestRedisOptions {
   /** More arguments of the server. */
   readonly args?: readonly string[];
   readonly scheme?: 'redis' | 'rediss';
+  /** Where it runs, when not here; the administrator then comes through a socket in its folder. */
+  readonly host?: Host;
 }
 
+/** A command as it is given on a host. */
+const onHost = (host: Host | undefined, command: readonly string[]): [string, string[]] => {
+  const [program, ...args] = [...(host?.prefix ?? []), ...command];
+  return [program, args];
+};
+
 export async function startRedis(options: TestRedisOptions = {}): Promise<TestRedis> {
-  const { persistent = false, args = [], scheme = 'redis' } = options;
+  const { persistent = false, args = [], scheme = 'redis', host } = options;
   const port = await freePort();
   const dir = emptyFolder();
   const password = randomBytes(12).toString('hex');
@@ -45,19 +56,21 @@ export async function startRedis(options: TestRedisOptions = {}): Promise<TestRe
   const acl = join(dir, 'users.acl');
   writeFileSync(acl, `${rules}user admin on >${password} ~* &* +@all\n`);
   const ports = scheme === 'rediss' ? ['--port', '0', '--tls-port', String(port)] : ['--port', String(port)];
-  const start = () =>
-    spawn(
-      redisBinary!,
-      [
-        ...ports,
-        ...['--bind', '127.0.0.1', '--dir', dir, '--aclfile', acl, '--save', '', '--loglevel', 'warning'],
-        ...(persistent ? ['--appendonly', 'yes', '--appendfsync', 'always'] : []),
-        ...args,
-      ],
-      { stdio: 'ignore' },
-    );
+  const socket = join(dir, 'redis.sock');
+  const addresses = ['127.0.0.1', ...(host ? [host.address] : [])];
+  const start = () => {
+    const command = [
+      ...[redisBinary!, ...ports, '--unixsocket', socket, '--bind', ...addresses],
+      ...['--dir', dir, '--aclfile', acl, '--save', '', '--loglevel', 'warning'],
+      ...(persistent ? ['--appendonly', 'yes', '--appendfsync', 'always'] : []),
+      ...args,
+    ];
+    const [program, words] = onHost(host, command);
+    return spawn(program, words, { stdio: 'ignore' });
+  };
   let server = start();
-  const admin = new Redis(port, {
+  const admin = new Redis({
+    ...(host ? { path: socket } : { port }),
     username: 'admin',
     password,
     maxRetriesPerRequest: null,
@@ -69,6 +82,7 @@ export async function startRedis(options: TestRedisOptions = {}): Promise<TestRe
   return {
     url: `${scheme}://epsim:${password}@127.0.0.1:${port}`,
     port,
+    address: addresses.at(-1)!,
     password,
     admin,
     async kill() {
@@ -96,10 +110,14 @@ export interface Child {
 }
 
 /** `fileBlocks` bounds the files that it may write, in blocks of 512 bytes. */
-export function startEpsim(args: readonly string[], env: NodeJS.ProcessEnv = {}, fileBlocks?: number): Child {
+export function startEpsim(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  { fileBlocks, host }: { readonly fileBlocks?: number; readonly host?: Host | undefined } = {},
+): Child {
   const command = [process.execPath, entry, ...args];
   const shell = ['sh', '-c', `ulimit -f ${fileBlocks}; exec "$@"`, 'sh'];
-  const [program, ...words] = fileBlocks === undefined ? command : [...shell, ...command];
+  const [program, words] = onHost(host, fileBlocks === undefined ? command : [...shell, ...command]);
   const child = spawn(program, words, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
@@ -115,8 +133,13 @@ export function startEpsim(args: readonly string[], env: NodeJS.ProcessEnv = {},
 }
 
 /** A worker that has joined. A silent one loses its job after `lock` seconds. */
-export async function startWorker(redis: TestRedis, args: readonly string[] = []): Promise<Child> {
-  const child = startEpsim(['worker', '--lock', '1', ...args], { EPSIM_REDIS_URL: redis.url });
+export async function startWorker(
+  redis: TestRedis,
+  args: readonly string[] = [],
+  host?: Host,
+): Promise<Child> {
+  const url = host ? redis.url.replace('127.0.0.1', redis.address) : redis.url;
+  const child = startEpsim(['worker', '--lock', '1', ...args], { EPSIM_REDIS_URL: url }, { host });
   await until(() => child.stderr.includes('serves'), `a worker that joins: ${child.stderr}`);
   return child;
 }
@@ -144,10 +167,15 @@ export async function keysLeft({ admin }: TestRedis): Promise<string[]> {
     .sort();
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   await new Promise((resolve) => server.close(resolve));
   return typeof address === 'object' && address ? address.port : 0;
+}
+
+/** Whole lines of a file, 0 when it is not there. */
+export function lines(file: string): number {
+  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0;
 }

@@ -6,9 +6,8 @@ export type { RankPlan } from './carry/rank-plan.js';
 export { createReference, type Reference } from './carry/reference.js';
 export {
   type RankBlock,
-  type RemotePhase,
+  RemoteLayer,
   RemoteShard,
-  type RowPhase,
   type ShardTask,
 } from './carry/remote-shard.js';
 export type { Leg, RowPort } from './carry/row-port.js';

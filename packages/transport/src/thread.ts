@@ -61,3 +61,24 @@ export function threadShards({ entry, workers, timeoutMs }: ThreadOptions): Shar
     close,
   };
 }
+
+/** Threads for tasks that wait more than they compute: many share a thread, each as long as it takes. */
+export interface TaskThreads {
+  /** Runs one task on the least busy thread. */
+  run(task: unknown): Promise<unknown>;
+  /** Ends the threads, and the tasks on them with an error. */
+  close(): Promise<void>;
+}
+
+/** `entry` is a module whose `default` export does one task; all threads start at once. */
+export function taskThreads(entry: URL, threads: number): TaskThreads {
+  const pool = new Piscina({
+    filename: entry.href,
+    minThreads: threads,
+    maxThreads: threads,
+    concurrentTasksPerWorker: 10_000,
+    idleTimeout: Number.POSITIVE_INFINITY,
+    atomics: 'disabled',
+  });
+  return { run: (task) => pool.run(task), close: () => pool.destroy() };
+}

@@ -41,7 +41,6 @@ async function work(options: WorkerOptions): Promise<void> {
     ...{ url, version, threads: options.threads, note: term.note },
     lockMs: options.lock * 1000,
     patienceMs: options.patience * 1000,
-    phaseMs: 300_000,
     pointMs: 24 * 3_600_000,
   });
   term.note(`worker ${worker.id}, version ${version}, serves ${addressOf(url).shown}; Ctrl-C ends it`);

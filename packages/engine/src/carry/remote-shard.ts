@@ -1,7 +1,7 @@
 /**
  * A shard alone in its process: rows come in and go out as blocks, through whatever carries them.
- * One idea: a phase is a function of the task and the rows that arrived, so any process may do it, twice if need
- * be, with the same bits. Memory and weights stay between phases only because they are dear.
+ * One idea: a layer of a shard is a function of its task and of the rows that arrive, so any process may do it, twice
+ * if need be, with the same bits. Memory and weights stay between layers only because they are dear.
  * Knows nothing about how blocks travel.
  */
 import { createMemory, type KernelMemory, rowBytes } from '@epsim/tensor';
@@ -19,15 +19,13 @@ export interface ShardTask {
   readonly memoryBytes: number;
 }
 
-export type RowPhase = Exclude<ShardMethod, 'load'>;
-
 export interface RankBlock {
   readonly from: number;
   readonly to: number;
   readonly bytes: Uint8Array;
 }
 
-/** Memory of one shard, made at its first phase. One phase at a time. */
+/** Memory of one shard, made at its first layer. One layer at a time. */
 export class RemoteShard {
   private memory: KernelMemory | null = null;
   private outbox = new SharedArrayBuffer(0);
@@ -35,110 +33,102 @@ export class RemoteShard {
 
   constructor(private readonly pool: ShardPool) {}
 
-  /** Bytes of memory that are in use, weights and rows. */
-  usedBytes = 0;
-
   /** Makes memory and weights ready. Throws RangeError when the task does not fit one memory. */
-  async begin(task: ShardTask, phase: RowPhase): Promise<RemotePhase> {
-    const { layout } = task.part;
+  async begin(task: ShardTask): Promise<RemoteLayer> {
+    const { layout, slotExpert } = task.part;
     const bytes = Math.max(task.memoryBytes, layout.bytes);
     if (this.memory === null || this.memory.buffer.byteLength < bytes) {
       this.memory = createMemory(bytes, { shared: true });
       this.loaded = '';
     }
-    const outboxBytes = outgoing(task, phase).reduce((sum, block) => sum + block.bytes, 0);
+    const out = { dispatch: outgoing(task, 'dispatch'), combine: outgoing(task, 'combine') };
+    const outboxBytes = Math.max(endOf(out.dispatch), endOf(out.combine));
     if (this.outbox.byteLength < outboxBytes) this.outbox = new SharedArrayBuffer(outboxBytes);
-    this.usedBytes = layout.bytes + this.outbox.byteLength;
-    const started = new RemotePhase(task, phase, this.memory, this.outbox, this.pool);
-    const weights = `${task.layer}:${task.part.slotExpert.join()}`;
-    if (phase !== 'dispatch' || task.part.spec.model.latent) {
-      if (this.loaded !== weights) {
-        this.loaded = '';
-        await started.call('load');
-        this.loaded = weights;
-      }
+    const begun = new RemoteLayer(task, out, this.memory, this.outbox, this.pool);
+    const weights = `${task.layer}:${slotExpert.join()}`;
+    if (this.loaded !== weights) {
+      this.loaded = '';
+      await begun.load();
+      this.loaded = weights;
     }
-    return started;
+    return begun;
   }
 }
 
-/** One phase of one shard: first all rows are accepted, then it runs, then its rows are there to be sent. */
-export class RemotePhase {
-  /** Bytes of each pair's block that have arrived, [own ranks x rankCount]. */
-  private readonly arrivedBytes: Float64Array;
-  private readonly regions: OutboxRegions;
+/** One layer of one shard: `dispatch`, `compute` and `combine` in this order, the last two once their rows are there. */
+export class RemoteLayer {
+  /** Bytes of each pair's block that have arrived on each leg, [own ranks x rankCount]. */
+  private readonly arrived: Readonly<Record<Leg, Float64Array>>;
+  private readonly missing: Record<Leg, number>;
 
   constructor(
     private readonly task: ShardTask,
-    private readonly phase: RowPhase,
+    private readonly out: Readonly<Record<Leg, readonly Outgoing[]>>,
     private readonly memory: KernelMemory,
-    outbox: SharedArrayBuffer,
+    private readonly outbox: SharedArrayBuffer,
     private readonly pool: ShardPool,
   ) {
-    const { rankCount, firstRank } = task.part.spec;
-    const cells = task.part.plans.length * rankCount;
-    this.arrivedBytes = new Float64Array(cells);
-    const starts = new Float64Array(cells);
-    let next = 0;
-    outgoing(task, phase).forEach((block, cell) => {
-      starts[cell] = next;
-      next += block.bytes;
-    });
-    this.regions = {
-      kind: 'outbox',
-      memory,
-      firstRank,
-      rankCount,
-      outbox,
-      starts,
-      arrived: new Int32Array(cells),
-    };
+    const { plans, spec } = task.part;
+    const cells = plans.length * spec.rankCount;
+    this.arrived = { dispatch: new Float64Array(cells), combine: new Float64Array(cells) };
+    const planned = (leg: Leg) =>
+      plans.reduce((sum, plan) => sum + arrivingOffsets(plan, leg)[spec.rankCount], 0) * this.rowBytes(leg);
+    this.missing = { dispatch: planned('dispatch'), combine: planned('combine') };
   }
 
   /**
-   * Takes bytes of the rows that `from` has for `to`, from byte `offset` of them. Pieces of a block come in order.
+   * Takes bytes of the rows that `from` has for `to`, from byte `offset` of them, at any time, in which the leg's own
+   * phase does not run. Pieces of a block come in order.
    * Throws RangeError for what the plan does not have and for what has come before.
    */
-  accept(from: number, to: number, offset: number, bytes: Uint8Array): void {
+  accept(leg: Leg, from: number, to: number, offset: number, bytes: Uint8Array): void {
     const { spec, layout, plans } = this.task.part;
     const local = to - spec.firstRank;
     const plan = plans[local];
     if (!plan || !(from < spec.rankCount)) throw new RangeError(`rows from ${from} to ${to} are not planned`);
-    const leg = this.legIn();
-    if (leg === null) throw new RangeError(`${this.phase} takes no rows`);
-    const offsets = leg === 'dispatch' ? plan.recvOffsets : plan.sendOffsets;
+    const offsets = arrivingOffsets(plan, leg);
     const size = this.rowBytes(leg);
     const cell = local * spec.rankCount + from;
-    if (
-      offset !== this.arrivedBytes[cell] ||
-      offset + bytes.length > (offsets[from + 1] - offsets[from]) * size
-    ) {
+    const [before, planned] = [this.arrived[leg][cell], (offsets[from + 1] - offsets[from]) * size];
+    if (offset !== before || offset + bytes.length > planned) {
       throw new RangeError(
-        `rows from ${from} to ${to}: bytes ${offset} to ${offset + bytes.length} after ${this.arrivedBytes[cell]} of ${(offsets[from + 1] - offsets[from]) * size}`,
+        `rows from ${from} to ${to}: bytes ${offset} to ${offset + bytes.length} after ${before} of ${planned}`,
       );
     }
     const region = leg === 'dispatch' ? layout.recv[local] : layout.reply[local];
     new Uint8Array(this.memory.buffer, region + offsets[from] * size + offset, bytes.length).set(bytes);
-    this.arrivedBytes[cell] += bytes.length;
+    this.arrived[leg][cell] += bytes.length;
+    this.missing[leg] -= bytes.length;
   }
 
-  /** Runs the phase; returns the bytes of rows that it received. */
-  async run(): Promise<number> {
-    const leg = this.legIn();
-    if (leg !== null) {
-      const size = this.rowBytes(leg);
-      this.arrivedBytes.forEach((bytes, cell) => {
-        this.regions.arrived[cell] = Math.floor(bytes / size);
-      });
-    }
-    return this.call(this.phase);
+  /** True when all rows of a leg are there. */
+  complete(leg: Leg): boolean {
+    return this.missing[leg] === 0;
   }
 
-  /** Rows for the ranks [first, end), in rank order; views that are valid until the next phase. */
-  *blocksTo(first: number, end: number): Generator<RankBlock> {
-    for (const [cell, { from, to, bytes }] of outgoing(this.task, this.phase).entries()) {
+  async load(): Promise<void> {
+    await this.call('load');
+  }
+
+  async dispatch(): Promise<void> {
+    await this.call('dispatch');
+  }
+
+  /** Runs the experts; returns the bytes of rows that it read. */
+  compute(): Promise<number> {
+    return this.call('compute', 'dispatch');
+  }
+
+  /** Finishes the layer; returns the bytes of rows that it read. */
+  combine(): Promise<number> {
+    return this.call('combine', 'combine');
+  }
+
+  /** Rows that leave on a leg for the ranks [first, end), in rank order; views that are valid until the next phase. */
+  *blocksTo(leg: Leg, first: number, end: number): Generator<RankBlock> {
+    for (const { from, to, start, bytes } of this.out[leg]) {
       if (to < first || to >= end || bytes === 0) continue;
-      yield { from, to, bytes: new Uint8Array(this.regions.outbox, this.regions.starts[cell], bytes) };
+      yield { from, to, bytes: new Uint8Array(this.outbox, start, bytes) };
     }
   }
 
@@ -152,39 +142,60 @@ export class RemotePhase {
     }
   }
 
-  /** Sends one call to a thread. */
-  async call(method: ShardMethod): Promise<number> {
+  /** Sends one call to a thread, with where the rows lie that it reads and where those go that it sends. */
+  private async call(method: ShardMethod, reads: Leg = 'dispatch'): Promise<number> {
     const { part, step, layer } = this.task;
-    const args: ShardWork = { ...part, step, layer, regions: this.regions };
-    const [received] = (await this.pool.callAll([{ shard: part.spec.shard, method, args }])) as number[];
+    const { shard, firstRank, rankCount } = part.spec;
+    const sends = method === 'dispatch' ? 'dispatch' : 'combine';
+    const size = this.rowBytes(reads);
+    const regions: OutboxRegions = {
+      ...{ kind: 'outbox', memory: this.memory, firstRank, rankCount, outbox: this.outbox },
+      starts: Float64Array.from(this.out[sends], ({ start }) => start),
+      arrived: Int32Array.from(this.arrived[reads], (bytes) => Math.floor(bytes / size)),
+    };
+    const args: ShardWork = { ...part, step, layer, regions };
+    const [received] = (await this.pool.callAll([{ shard, method, args }])) as number[];
     return received;
   }
 
-  private legIn(): Leg | null {
-    return this.phase === 'dispatch' ? null : this.phase === 'compute' ? 'dispatch' : 'combine';
-  }
-
   private rowBytes(leg: Leg): number {
-    const { spec } = this.task.part;
-    return rowBytes(leg === 'dispatch' ? spec.dispatchFormat : spec.combineFormat, spec.model.expertWidth);
+    return rowBytesOf(this.task, leg);
   }
 }
 
-/** What a phase sends: a block for each own rank and each rank, own rank first; none for `combine`. */
-function outgoing(
-  task: ShardTask,
-  phase: RowPhase,
-): { readonly from: number; readonly to: number; readonly bytes: number }[] {
-  if (phase === 'combine') return [];
+function rowBytesOf({ part: { spec } }: ShardTask, leg: Leg): number {
+  return rowBytes(leg === 'dispatch' ? spec.dispatchFormat : spec.combineFormat, spec.model.expertWidth);
+}
+
+/** Where the rows from each rank begin among those that arrive on a leg, [rankCount + 1]. */
+function arrivingOffsets(plan: ShardPart['plans'][number], leg: Leg): Int32Array {
+  return leg === 'dispatch' ? plan.recvOffsets : plan.sendOffsets;
+}
+
+interface Outgoing {
+  readonly from: number;
+  readonly to: number;
+  /** First byte in the outbox. */
+  readonly start: number;
+  readonly bytes: number;
+}
+
+/** What leaves on a leg: a block for each own rank and each rank, own rank first. */
+function outgoing(task: ShardTask, leg: Leg): Outgoing[] {
   const { spec, plans } = task.part;
-  const format = phase === 'dispatch' ? spec.dispatchFormat : spec.combineFormat;
-  const size = rowBytes(format, spec.model.expertWidth);
+  const size = rowBytesOf(task, leg);
+  let next = 0;
   return plans.flatMap((plan) => {
-    const offsets = phase === 'dispatch' ? plan.sendOffsets : plan.recvOffsets;
-    return Array.from({ length: spec.rankCount }, (_, to) => ({
-      from: plan.rank,
-      to,
-      bytes: (offsets[to + 1] - offsets[to]) * size,
-    }));
+    const offsets = leg === 'dispatch' ? plan.sendOffsets : plan.recvOffsets;
+    return Array.from({ length: spec.rankCount }, (_, to) => {
+      const bytes = (offsets[to + 1] - offsets[to]) * size;
+      next += bytes;
+      return { from: plan.rank, to, start: next - bytes, bytes };
+    });
   });
+}
+
+function endOf(blocks: readonly Outgoing[]): number {
+  const last = blocks.at(-1);
+  return last ? last.start + last.bytes : 0;
 }

@@ -2,7 +2,7 @@
  * Answers the calls of a carrying run on shared memory, on whatever thread it finds itself.
  * A call carries all that is needed; only kernels are kept between calls.
  */
-import { createKernel, type Kernel } from '@epsim/tensor';
+import { createKernel, type Kernel, type KernelMemory } from '@epsim/tensor';
 import type { ShardCall, ShardHandler } from '@epsim/transport';
 import type { ShardPart } from './fabric.js';
 import { type OutboxRegions, outboxPort, type RowPort, type SharedRegions, sharedPort } from './row-port.js';
@@ -23,9 +23,14 @@ export type ShardMethod = 'load' | 'dispatch' | 'compute' | 'combine';
  */
 export function createShardHandler(wrapPort: (port: RowPort) => RowPort = (port) => port): ShardHandler {
   const kernels = new Map<number, Kernel>();
+  // Shards of many runs pass through a process that serves a cluster; a kept kernel must not keep their memory.
+  const ofMemory = new WeakMap<KernelMemory, Kernel>();
   const kernelOf = (shard: number, regions: ShardWork['regions']): Kernel => {
-    // Shards of many runs pass through a process that serves a cluster; a kept kernel would keep their memory.
-    if (regions.kind === 'outbox') return createKernel(regions.memory);
+    if (regions.kind === 'outbox') {
+      const kernel = ofMemory.get(regions.memory) ?? createKernel(regions.memory);
+      ofMemory.set(regions.memory, kernel);
+      return kernel;
+    }
     const kernel = kernels.get(shard) ?? createKernel(regions.memories[shard]);
     kernels.set(shard, kernel);
     return kernel;

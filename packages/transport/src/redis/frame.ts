@@ -34,6 +34,7 @@ export interface Piece extends Block {
 export type Refusal = 'malformed' | 'oversized' | 'damaged' | 'foreign' | 'replayed';
 
 export interface Frame {
+  readonly channel: string;
   /** Place in its channel, from 0. */
   readonly index: number;
   /** Views of the frame's own bytes. */
@@ -94,8 +95,8 @@ function encodeFrame(
   return frame;
 }
 
-/** Reads a frame that is expected on a channel of a run, or says why it is refused. Never throws. */
-export function decodeFrame(frame: Buffer, run: string, channel: string): Frame | Refusal {
+/** Reads a frame of a run, or of one channel of it, or says why it is refused. Never throws. */
+export function decodeFrame(frame: Buffer, run: string, channel?: string): Frame | Refusal {
   if (frame.length > MAX_FRAME_BYTES) return 'oversized';
   if (frame.length < PREAMBLE || frame.readUInt32LE(0) !== MAGIC) return 'malformed';
   if (frame.readUInt32LE(4) !== crc32(frame.subarray(8)) >>> 0) return 'damaged';
@@ -110,10 +111,11 @@ export function decodeFrame(frame: Buffer, run: string, channel: string): Frame 
   }
   if (!Array.isArray(header) || header.length !== 4) return 'malformed';
   const [itsRun, itsChannel, index, list] = header as unknown[];
-  if (itsRun !== run || itsChannel !== channel) return 'foreign';
-  if (!isCount(index) || !Array.isArray(list) || list.length % 4 !== 0) return 'malformed';
+  if (itsRun !== run || itsChannel !== (channel ?? itsChannel)) return 'foreign';
+  if (typeof itsChannel !== 'string' || !isCount(index) || !Array.isArray(list) || list.length % 4 !== 0)
+    return 'malformed';
   const pieces = piecesOf(frame, start, list);
-  return pieces ? { index, pieces } : 'malformed';
+  return pieces ? { channel: itsChannel, index, pieces } : 'malformed';
 }
 
 function piecesOf(frame: Buffer, start: number, list: readonly unknown[]): Piece[] | null {

@@ -8,15 +8,25 @@ export {
   type Piece,
   type Refusal,
 } from './frame.js';
-export { JOB_PREFIX, LANES, laneQueue, POINTS } from './keys.js';
+export { inboxKey, JOB_PREFIX, LANES, laneQueue, type Owner, ordersKey, ownersOf, POINTS } from './keys.js';
+export {
+  Arrivals,
+  type Entry,
+  type Letter,
+  Mail,
+  type MailOptions,
+  MailReader,
+  taskChannel,
+} from './mail.js';
 export { lanesOf, showCard, versionConflict, type WorkerCard, workersPresent } from './presence.js';
-export { type PhaseJob, PhaseLost, RedisRun, type RunOptions } from './run.js';
-export { type ServeOptions, type Serving, serve } from './serve.js';
+export { JobsLost, LOOK_MS, RedisRun, type RunJob, type RunOptions } from './run.js';
+export { GIVEN_BACK, type Hold, type ServeOptions, type Serving, serve } from './serve.js';
 export { type ClusterStatus, clusterStatus, type QueueDepth } from './status.js';
 export {
   type Channel,
   FrameStore,
   FramesLost,
+  fullRedis,
   noRefusals,
   type RefusalCounts,
   RunMovedOn,

@@ -1,17 +1,18 @@
 /**
- * The coordinator's side of one run: registers it, sends the jobs of a phase as one BullMQ flow whose parent is the
- * barrier after them, and clears away what is left at the end.
- * One idea: a phase either gives every answer or is lost as a whole, within a bound; what to do then is the caller's.
+ * The coordinator's side of one run: registers it, sends jobs as one BullMQ flow whose parent ends when they all have,
+ * and clears away what is left at the end.
+ * One idea: a flow either gives every answer or is lost as a whole; what to do then is the caller's.
  */
 import { type FlowJob, FlowProducer } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { ClusterFailure } from '../failure.js';
 import { addressOf, atMost, bounded, openRedis, sleep } from './connection.js';
-import { channelKey, JOB_PREFIX, runQueue } from './keys.js';
+import { JOB_PREFIX, runQueue } from './keys.js';
+import type { MailOptions } from './mail.js';
 import { showRun, versionConflict, type WorkerCard, workersPresent } from './presence.js';
 import { QuietWorker } from './quiet-worker.js';
 import { FrameStore, fullRedis, redisFull } from './store.js';
-import { sweepUp, unlinkMatching } from './sweep-up.js';
+import { sweepUp } from './sweep-up.js';
 
 export interface RunOptions {
   readonly url: string;
@@ -22,20 +23,20 @@ export interface RunOptions {
   readonly lifeMs: number;
   /** Longest wait for Redis or for a worker to be there. */
   readonly patienceMs: number;
-  /** Longest time for one phase, whatever happens in it. */
-  readonly phaseMs: number;
+  /** Life in Redis of what nobody removes. */
+  readonly expireMs: number;
   readonly note: (text: string) => void;
 }
 
-export interface PhaseJob {
+export interface RunJob {
   readonly queue: string;
   readonly name: string;
   readonly data: unknown;
 }
 
-/** A phase that will give no answer; it may be tried again from what came before. */
-export class PhaseLost extends Error {
-  override readonly name = 'PhaseLost';
+/** Jobs that will give no answer; they may be sent again. */
+export class JobsLost extends Error {
+  override readonly name = 'JobsLost';
 }
 
 interface Pending {
@@ -44,15 +45,16 @@ interface Pending {
 }
 
 /** How often a wait looks whether its answer can still come. */
-const LOOK_MS = 1000;
+export const LOOK_MS = 1000;
+/** How often BullMQ tries a job that a worker gave up. */
+const MOST_ATTEMPTS = 10;
 
 export class RedisRun {
   private readonly flow: FlowProducer;
   private readonly barrier: QuietWorker;
   private readonly pending = new Map<string, Pending>();
   private readonly beat: NodeJS.Timeout;
-  private epoch = 0;
-  private phases = 0;
+  private flows = 0;
 
   private constructor(
     private readonly redis: Redis,
@@ -65,12 +67,15 @@ export class RedisRun {
     this.barrier = new QuietWorker(
       runQueue(options.run),
       async (job) => {
-        this.pending.get(String(job.id))?.resolve(await job.getChildrenValues());
+        const pending = this.pending.get(String(job.id));
+        const [why] = Object.values(await job.getIgnoredChildrenFailures());
+        if (why === undefined) pending?.resolve(await job.getChildrenValues());
+        else pending?.reject(new ClusterFailure(`a job failed: ${why}`));
       },
       { connection, prefix: JOB_PREFIX, lockDuration: options.lifeMs, stalledInterval: options.lifeMs },
     );
     this.barrier.on('failed', (job, error) => {
-      this.pending.get(String(job?.id))?.reject(new PhaseLost(error.message));
+      this.pending.get(String(job?.id))?.reject(new JobsLost(error.message));
     });
     this.beat = setInterval(() => void this.show().catch(quiet), options.lifeMs / 5);
     this.beat.unref();
@@ -89,16 +94,12 @@ export class RedisRun {
     }
   }
 
-  /** The token under which workers may write now. */
-  get token(): string {
-    return `${this.options.run}.${this.epoch}`;
+  get id(): string {
+    return this.options.run;
   }
 
-  /** Rows of earlier attempts are removed, and what they still write is refused. */
-  async newEpoch(): Promise<void> {
-    this.epoch++;
-    await this.ask(this.show());
-    await this.ask(unlinkMatching(this.redis, channelKey(this.options.run, '*')));
+  get patienceMs(): number {
+    return this.options.patienceMs;
   }
 
   /** Says again that the run is driven, for when Redis has forgotten it. */
@@ -106,9 +107,29 @@ export class RedisRun {
     await this.ask(this.show());
   }
 
+  /** A connection for what waits inside Redis. */
+  connection(): Redis {
+    const redis = this.redis.duplicate();
+    redis.on('error', () => {});
+    return redis;
+  }
+
+  get mailOptions(): MailOptions {
+    const { run, expireMs, patienceMs } = this.options;
+    return { run, expireMs, patienceMs };
+  }
+
+  /** True when all these keys are in Redis. */
+  async holds(keys: readonly string[]): Promise<boolean> {
+    return (await this.ask(this.redis.exists(...keys))) === keys.length;
+  }
+
+  async remove(keys: readonly string[]): Promise<void> {
+    await this.ask(this.redis.unlink(...keys));
+  }
+
   store(): FrameStore {
-    const { run, phaseMs, patienceMs } = this.options;
-    return new FrameStore(this.redis, { run, token: this.token, expireMs: 4 * phaseMs, patienceMs });
+    return new FrameStore(this.redis, { ...this.mailOptions, token: this.id });
   }
 
   async workers(): Promise<WorkerCard[]> {
@@ -136,30 +157,33 @@ export class RedisRun {
     }
   }
 
-  /** Bytes that Redis holds now and may hold; `most` is null without a limit. */
-  async memory(): Promise<{ used: number; most: number | null }> {
-    const info = await this.ask(this.redis.info('memory'));
+  /** Bytes that Redis holds now and may hold, asked on a connection; `most` is null without a limit. */
+  async memory(redis: Redis = this.redis): Promise<{ used: number; most: number | null }> {
+    const info = await this.ask(redis.info('memory'));
     const field = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
     return { used: field('used_memory'), most: field('maxmemory') || null };
   }
 
   /**
-   * The answers of all jobs, in their order. Throws PhaseLost when one failed or Redis forgot them, and
-   * ClusterFailure when the bound is over, no worker is left, or Redis is away or full for too long.
+   * The answers of all jobs, in their order. Throws JobsLost when Redis forgot them, and ClusterFailure when one
+   * failed for good, they take longer than `boundMs`, no worker is left, or Redis is away or full for too long.
    */
-  async phase(jobs: readonly PhaseJob[]): Promise<unknown[]> {
+  async jobs(jobs: readonly RunJob[], boundMs = Number.POSITIVE_INFINITY): Promise<unknown[]> {
     const { run } = this.options;
-    const id = `${run}.${this.epoch}.${this.phases++}`;
+    const id = `${run}.${this.flows++}`;
     const childId = (i: number) => `${id}.${i}`;
     const tree: FlowJob = {
-      name: 'phase',
+      name: 'run',
       queueName: runQueue(run),
       opts: { jobId: id, removeOnComplete: true, removeOnFail: true },
       children: jobs.map((job, i) => ({
         name: job.name,
         queueName: job.queue,
         data: job.data,
-        opts: { jobId: childId(i), removeOnComplete: true, removeOnFail: true, failParentOnFailure: true },
+        opts: {
+          ...{ jobId: childId(i), removeOnComplete: true, removeOnFail: true, continueParentOnFailure: true },
+          ...{ attempts: MOST_ATTEMPTS, backoff: { type: 'fixed', delay: LOOK_MS } },
+        },
       })),
     };
     const answered = new Promise<Record<string, unknown>>((resolve, reject) => {
@@ -168,20 +192,25 @@ export class RedisRun {
     answered.catch(() => {});
     try {
       await this.ask(this.flow.add(tree));
-      const values = await this.watch(id, answered);
+      const values = await this.watch(id, answered, boundMs);
       return jobs.map((job, i) => values[`${JOB_PREFIX}:${job.queue}:${childId(i)}`]);
     } finally {
       this.pending.delete(id);
     }
   }
 
-  /** Removes everything of the run from Redis, as far as Redis is there, and disconnects. */
-  async close(): Promise<void> {
+  /**
+   * Removes everything of the run from Redis, as far as Redis is there, and disconnects. Before that, `farewell` may
+   * take so long.
+   */
+  async close(farewell: () => Promise<unknown> = async () => {}, farewellMs = 0): Promise<void> {
     clearInterval(this.beat);
     const { run, patienceMs } = this.options;
+    const there = this.redis.status === 'ready';
+    if (there) await atMost(farewell(), farewellMs);
     await atMost(this.barrier.close(true), 1000);
     this.barrier.abandon();
-    if (this.redis.status === 'ready') await atMost(sweepUp(this.redis, run), patienceMs);
+    if (there) await atMost(sweepUp(this.redis, run), patienceMs);
     await atMost(this.flow.close(), 1000);
     this.redis.disconnect();
   }
@@ -189,8 +218,9 @@ export class RedisRun {
   private async watch(
     id: string,
     answered: Promise<Record<string, unknown>>,
+    boundMs: number,
   ): Promise<Record<string, unknown>> {
-    const { patienceMs, phaseMs, run } = this.options;
+    const { patienceMs, run } = this.options;
     const started = performance.now();
     let seenWorker = started;
     for (;;) {
@@ -201,8 +231,8 @@ export class RedisRun {
       const values = await Promise.race([answered, look]).finally(() => clearTimeout(timer));
       if (values !== null) return values;
       const now = performance.now();
-      if (now - started > phaseMs) {
-        throw new ClusterFailure(`a phase gave no answer within ${Math.round(phaseMs / 1000)} s`);
+      if (now - started > boundMs) {
+        throw new ClusterFailure(`a job gave no answer within ${Math.round(boundMs / 1000)} s`);
       }
       if ((await this.workers()).length > 0) seenWorker = performance.now();
       if (now - seenWorker > patienceMs) {
@@ -216,7 +246,7 @@ export class RedisRun {
       if (there === 0) {
         const late = await Promise.race([answered, sleep(LOOK_MS).then(() => null)]);
         if (late !== null) return late;
-        throw new PhaseLost('Redis has lost the jobs');
+        throw new JobsLost('Redis has lost the jobs');
       }
     }
   }
@@ -228,7 +258,7 @@ export class RedisRun {
   }
 
   private show(): Promise<void> {
-    return showRun(this.redis, this.options.run, this.token, this.options.lifeMs);
+    return showRun(this.redis, this.id, this.id, this.options.lifeMs);
   }
 
   private async ask<T>(promise: Promise<T>): Promise<T> {

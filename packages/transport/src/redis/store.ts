@@ -1,9 +1,9 @@
 /**
- * Channels of frames in Redis, one list each. What is put stays until it is dropped, so that a job that is done
- * again by another worker finds what the first one found.
- * One idea: a channel is opened by one attempt at one job, while the run's token is the writer's, and is written only
- * while it is there. A worker that wakes up late writes where nobody reads, or, once the run has been cleared
- * away, nowhere.
+ * Channels of frames in Redis, one list each, for what a job reads or gives as a whole: files of a point, its result.
+ * What is put stays until it is dropped, so that a job that is done again by another worker finds what the first one
+ * found.
+ * One idea: a channel is opened by one attempt at one job, while the run is driven, and is written only while it is
+ * there. A worker that wakes up late writes where nobody reads, or, once the run has been cleared away, nowhere.
  */
 import type { Redis } from 'ioredis';
 import { ClusterFailure } from '../failure.js';
@@ -13,8 +13,6 @@ import { channelKey, runKey } from './keys.js';
 
 /** Frames on the way to or from Redis at a time: a bound on memory here and on Redis's buffers. */
 const WINDOW = 16;
-/** Channels that are read at a time; each has up to two windows on the way. */
-const READERS = 4;
 
 /** First element of a channel; what is pushed after it does not go through a script, which would copy it. */
 const OPENED = '.';
@@ -74,8 +72,6 @@ export const noRefusals = (): RefusalCounts => ({
 
 export class FrameStore {
   readonly refused = noRefusals();
-  bytesSent = 0;
-  bytesTaken = 0;
 
   constructor(
     private readonly redis: Redis,
@@ -91,16 +87,8 @@ export class FrameStore {
 
   /** Writes blocks to a channel of its own. Throws RunMovedOn, and ClusterFailure when Redis is full or gone. */
   async put(channel: string, blocks: Iterable<Block>): Promise<Channel> {
-    const [put] = await this.putAll([{ channel, blocks }]);
-    return put;
-  }
-
-  /** As `put`, for many channels one after another, without waiting between them. */
-  async putAll(
-    channels: Iterable<{ readonly channel: string; readonly blocks: Iterable<Block> }>,
-  ): Promise<Channel[]> {
     const { run, token, expireMs } = this.options;
-    const done: Channel[] = [];
+    const key = channelKey(run, channel);
     const waiting: Promise<unknown>[] = [];
     const begin = (put: Promise<unknown>) => {
       put.catch(() => {});
@@ -108,33 +96,16 @@ export class FrameStore {
     };
     // Each answers the length of the list, 0 when there is none.
     const settle = async (promise: Promise<unknown>) => {
-      if ((await this.bound(promise, 'writing rows')) === 0) throw new RunMovedOn(`run ${run} has moved on`);
+      if ((await this.bound(promise, 'writing')) === 0) throw new RunMovedOn(`run ${run} has moved on`);
     };
-    for (const { channel, blocks } of channels) {
-      const key = channelKey(run, channel);
-      let frames = 0;
-      for (const frame of encodeFrames(run, channel, blocks)) {
-        if (frames++ === 0) begin(this.redis.eval(OPEN, 2, runKey(run), key, token, expireMs, OPENED));
-        this.bytesSent += frame.length;
-        begin(this.redis.rpushx(key, frame));
-        while (waiting.length >= WINDOW) await settle(waiting.shift()!);
-      }
-      done.push({ channel, frames });
+    let frames = 0;
+    for (const frame of encodeFrames(run, channel, blocks)) {
+      if (frames++ === 0) begin(this.redis.eval(OPEN, 2, runKey(run), key, token, expireMs, OPENED));
+      begin(this.redis.rpushx(key, frame));
+      while (waiting.length >= WINDOW) await settle(waiting.shift()!);
     }
     for (const put of waiting) await settle(put);
-    return done;
-  }
-
-  /** As `take`, for many channels, some of them at a time; `accept` is told which. */
-  async takeAll(channels: readonly Channel[], accept: (piece: Piece, place: number) => void): Promise<void> {
-    let next = 0;
-    const reader = async () => {
-      while (next < channels.length) {
-        const place = next++;
-        await this.take(channels[place], (piece) => accept(piece, place));
-      }
-    };
-    await Promise.all(Array.from({ length: READERS }, reader));
+    return { channel, frames };
   }
 
   /**
@@ -146,7 +117,7 @@ export class FrameStore {
     const key = channelKey(run, channel);
     const seen = new Set<number>();
     // Someone else's gigabyte in the list must not come here to be refused.
-    const used = await this.bound(this.redis.memory('USAGE', key, 'SAMPLES', 0), 'reading rows');
+    const used = await this.bound(this.redis.memory('USAGE', key, 'SAMPLES', 0), 'reading');
     const careful = (used ?? 0) > honestBytes(frames);
     const ask = (first: number): Promise<Buffer[]> => {
       const last = first + WINDOW - 1;
@@ -158,7 +129,7 @@ export class FrameStore {
     };
     let next = ask(0);
     for (let first = 0; ; first += WINDOW) {
-      const raw = await this.bound(next, 'reading rows');
+      const raw = await this.bound(next, 'reading');
       if (raw.length === WINDOW) next = ask(first + WINDOW);
       for (const bytes of raw) {
         if (bytes.length !== 1 || bytes[0] !== OPENED.charCodeAt(0)) {
@@ -175,7 +146,7 @@ export class FrameStore {
   async drop(channels: readonly Channel[]): Promise<void> {
     if (channels.length === 0) return;
     const keys = channels.map(({ channel }) => channelKey(this.options.run, channel));
-    await this.bound(this.redis.unlink(keys), 'removing rows');
+    await this.bound(this.redis.unlink(keys), 'removing');
   }
 
   private accept(
@@ -195,7 +166,6 @@ export class FrameStore {
       return;
     }
     seen.add(frame.index);
-    this.bytesTaken += bytes.length;
     for (const piece of frame.pieces) accept(piece);
   }
 

@@ -3,7 +3,7 @@ import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { channelKey, JOB_PREFIX, LANES, laneQueue, POINTS, RUNS, runKey, runQueue } from './keys.js';
 
-/** Removes all keys and jobs of a run. Jobs in hand are left to end by themselves; they find that the run is over. */
+/** Removes all keys and jobs of a run. Who has one of them in hand finds that it has lost its lock. */
 export async function sweepUp(redis: Redis, run: string): Promise<void> {
   await redis.unlink(runKey(run));
   const queues = [...Array.from({ length: LANES }, (_, lane) => laneQueue(lane)), POINTS];
@@ -33,6 +33,16 @@ async function removeJobs(redis: Redis, name: string, run: string): Promise<void
     if (job?.id?.startsWith(`${run}.`)) await job.remove().catch(() => {});
   }
   await queue.close();
+  const key = `${JOB_PREFIX}:${name}`;
+  const inHand = await redis.lrange(`${key}:active`, 0, -1);
+  for (const id of inHand.filter((one) => one.startsWith(`${run}.`))) {
+    await redis
+      .multi()
+      .lrem(`${key}:active`, 0, id)
+      .srem(`${key}:stalled`, id)
+      .unlink(`${key}:${id}`, `${key}:${id}:lock`)
+      .exec();
+  }
 }
 
 /** Removes all keys that match a pattern. */
