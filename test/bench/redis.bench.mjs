@@ -12,7 +12,7 @@ import { coordinate } from '@epsim/cluster';
 import { CarrySession, createShardHandler, planDispatch } from '@epsim/engine';
 import { randomSource } from '@epsim/spec';
 import { inlineShards } from '@epsim/transport';
-import { Arrivals, inboxKey, Mail, MailReader, workersPresent } from '@epsim/transport/redis';
+import { Arrivals, inboxKey, Mail, MailReader, ordersKey, workersPresent } from '@epsim/transport/redis';
 import { Redis } from 'ioredis';
 
 const server = ['redis-server', 'valkey-server'].find((name) => spawnSync(name, ['--version']).status === 0);
@@ -82,7 +82,12 @@ async function frames() {
       }
     }
   }
-  await writing.flushall();
+  await writing.unlink(
+    key,
+    ordersKey('bench', 0),
+    inboxKey('bench', 0, 'coordinator'),
+    inboxKey('bench', 0, 'progress'),
+  );
   for (const redis of [writing, reading]) redis.disconnect();
 }
 

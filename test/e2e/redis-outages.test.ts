@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { showCard } from '@epsim/transport/redis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { carryInline, carryOver, moments, watchCommands } from '../support/cluster.js';
+import { carryInline, carryOver } from '../support/cluster.js';
 import { emptyFolder, epsim, root } from '../support/epsim.js';
 import {
   type Child,
@@ -152,12 +152,15 @@ describe.skipIf(redisBinary === null)('a Redis with little memory', () => {
   });
 
   test('that is full in the middle of a layer ends the run within its bound, and the next one goes well', async () => {
-    const stop = await watchCommands(redis, (command) => {
-      if (moments.sends(command)) void allow(1);
-    });
-    const failed = carryOver(redis, { layers: 1, patienceMs: 2000, phaseMs: 4000 });
-    await expect(failed).rejects.toThrow(/Redis is full|gave no answer within 4 s/);
-    stop();
+    // The worker sleeps from the end of the first layer until the second has begun and Redis is full.
+    const onLayer = async () => {
+      worker.process.kill('SIGSTOP');
+      void until(async () => (await redis.admin.keys('epsim:run:*:in.1.0')).length > 0, 'a second layer')
+        .then(() => allow(1))
+        .finally(() => worker.process.kill('SIGCONT'));
+    };
+    const failed = carryOver(redis, { layers: 2, patienceMs: 2000, phaseMs: 4000, onLayer });
+    await expect(failed).rejects.toThrow(/Redis is full|no answer within 4 s/);
     await allow(0);
     expect(await carryOver(redis, { layers: 1 })).toEqual(await carryInline(1));
     await until(async () => (await keysLeft(redis)).length === 0, 'an empty Redis');
