@@ -4,8 +4,10 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { catalog } from '@epsim/engine';
 import { countedParameters } from '@epsim/model';
+import { placementTableSchema } from '@epsim/placement';
+import { planSchema } from '@epsim/planner';
 import { journeyTraceSchema } from '@epsim/report';
-import { comparisonSchema, recordSchema, summarySchema } from '@epsim/results';
+import { comparisonSchema, recordSchema, summarySchema, validationSchema } from '@epsim/results';
 import { modelPresets, publishedCounts, scenarioJsonSchema } from '@epsim/spec';
 import { z } from 'zod';
 import { k3Blocks } from './k3-blocks.mjs';
@@ -63,6 +65,9 @@ const files = {
   'schema/record.schema.json': json(z.toJSONSchema(recordSchema)),
   'schema/comparison.schema.json': json(z.toJSONSchema(comparisonSchema)),
   'schema/journey.schema.json': json(z.toJSONSchema(journeyTraceSchema)),
+  'schema/plan.schema.json': json(z.toJSONSchema(planSchema)),
+  'schema/placement.schema.json': json(z.toJSONSchema(placementTableSchema)),
+  'schema/validation.schema.json': json(z.toJSONSchema(validationSchema)),
 };
 const pages = {
   'measures.md': { fields: ['| field | meaning |', '|---|---|', ...rows(summary)].join('\n') },

@@ -7,7 +7,6 @@ import {
   planText,
   searchOf,
 } from '@epsim/planner';
-import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { planOf, planScenario, sampleOf } from './support.js';
 
@@ -82,63 +81,6 @@ test('the frontier holds what nothing beats in speed and throughput at once', ()
   }
 });
 
-const slower = fc.constantFrom(0.3, 0.5, 0.8);
-
-test('more bandwidth of memory or links never lowers throughput', () => {
-  const fields = fc.constantFrom('memoryBandwidth', 'scaleUp', 'scaleOut');
-  fc.assert(
-    fc.property(fields, slower, (field, factor) => {
-      const at = (scale: number): number => {
-        const scenario = small('plan.objectives.tpot=20 ms');
-        const { cluster } = scenario;
-        const { device, topology } = cluster;
-        const scaled = (link: typeof topology.scaleUp) => ({
-          ...link,
-          bytesPerSec: scale * link.bytesPerSec,
-        });
-        const changed = {
-          memoryBandwidth: { device: { ...device, memoryBytesPerSec: scale * device.memoryBytesPerSec } },
-          scaleUp: { topology: { ...topology, scaleUp: scaled(topology.scaleUp) } },
-          scaleOut: { topology: { ...topology, scaleOut: scaled(topology.scaleOut!) } },
-        }[field];
-        return best(planOf({ ...scenario, cluster: { ...cluster, ...changed } }));
-      };
-      expect(at(1)).toBeGreaterThanOrEqual(at(factor));
-    }),
-    { numRuns: 4 },
-  );
-});
-
-test('more memory never makes a layout infeasible', () => {
-  fc.assert(
-    fc.property(slower, (factor) => {
-      const at = (scale: number): Set<string> => {
-        const scenario = small();
-        const { cluster } = scenario;
-        const device = { ...cluster.device, memoryBytes: scale * cluster.device.memoryBytes };
-        const plan = planOf({ ...scenario, cluster: { ...cluster, device } });
-        const fits = plan.layouts.filter(({ feasible }) => feasible);
-        return new Set(fits.map(({ layout, serving }) => `${layout} ${serving}`));
-      };
-      const many = at(1);
-      for (const layout of at(factor)) expect(many).toContain(layout);
-    }),
-    { numRuns: 2 },
-  );
-});
-
-test('doubling the rate never lowers the fleet', () => {
-  fc.assert(
-    fc.property(fc.integer({ min: 1, max: 400 }), (rate) => {
-      const ranks = (ratePerSec: number) =>
-        planOf(small(`plan.requests.ratePerSec=${ratePerSec}`, 'plan.objectives.tpot=20 ms')).layouts[0]
-          .fleet!.ranks;
-      expect(ranks(2 * rate)).toBeGreaterThanOrEqual(ranks(rate));
-    }),
-    { numRuns: 3 },
-  );
-});
-
 test('objectives that nothing meets give the closest layout, and allowing what it misses is enough', () => {
   const tight = planOf(planScenario('plan.objectives.tpot=6 ms'));
   expect(tight.feasible).toBe(false);
@@ -191,4 +133,17 @@ test('a fleet is whole instances, and idle ranks are paid for', () => {
   expect(at(null).fleet).toBe(null);
   expect(at(null).tokensPerSecPerRank).toBeCloseTo(1000 / (16 + 20), 9);
   expect(at(8).watts).toBe(40_000);
+});
+
+test('a plan overlaps phases as the scenario says, and no overlap that it names is better than the best', () => {
+  const plan = (...set: readonly string[]) => planOf(small('plan.objectives.tpot=20 ms', ...set));
+  const open = plan();
+  for (const name of ['none', 'shared-experts', 'two-micro-batches', 'four-chunks']) {
+    const named = plan(`time.overlap=${name}`);
+    const used = new Set(named.layouts.flatMap(({ overlap }) => overlap ?? []));
+    expect([...used]).toEqual([name]);
+    expect(named.assumptions).toContain(`phases overlap as time.overlap says: ${name}`);
+    if (name !== 'four-chunks') expect(best(named)).toBeLessThanOrEqual(best(open));
+  }
+  expect(open.assumptions).toContain('each layout overlaps phases in whichever way is faster');
 });

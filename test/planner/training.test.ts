@@ -120,3 +120,10 @@ test('Kimi K3 does not train on 64 ranks, and the plan says what does not fit', 
   expect(plan.layouts[0].why).toMatch(/does not fit: \d+ GiB of 156/);
   expect(trainingText(plan)).toContain('No layout can train.');
 });
+
+test('a training plan overlaps phases as the scenario says', () => {
+  const used = (...set: readonly string[]) =>
+    new Set(planTraining(scenario(...set)).layouts.flatMap(({ overlap }) => overlap ?? []));
+  expect([...used('time.overlap=none')]).toEqual(['none']);
+  expect(used().has('none')).toBe(false);
+});

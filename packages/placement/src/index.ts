@@ -9,7 +9,12 @@ export { balancedness, choicesPerExpert, rankLoads, slotLoads } from './loads.js
 export { leastBusiestRank } from './lp-share.js';
 export { type Moves, moves } from './moves.js';
 export { type NetBenefit, netBenefit } from './net-benefit.js';
-export { type PlacementTable, type PlaceTableOptions, placeTable } from './place-table.js';
+export {
+  type PlacementTable,
+  type PlaceTableOptions,
+  placementTableSchema,
+  placeTable,
+} from './place-table.js';
 export type { PlacedReplicas, PlacementInput, PlacementPolicy, SplitInput } from './policy.js';
 export { type BufferSize, bufferSizes, receivedRows } from './receive-buffers.js';
 export { type PlacementPolicyName, placementPolicies } from './registry.js';

@@ -4,6 +4,7 @@
  * Knows no files: loads come as numbers, results leave as numbers (formats.ts writes them as text).
  */
 import type { Placement } from '@epsim/spec';
+import { z } from 'zod';
 import { balancedness, rankLoads, replicaCounts, sumOf } from './loads.js';
 import { moves } from './moves.js';
 import type { PlacedReplicas, PlacementInput, PlacementPolicy } from './policy.js';
@@ -28,26 +29,39 @@ export interface PlaceTableOptions {
   readonly previous?: readonly (readonly number[])[];
 }
 
-export interface PlacementTable {
-  readonly policy: string;
-  readonly ranks: number;
-  /** Slots of each rank, [ranks]. */
-  readonly slotsPerRank: readonly number[];
-  /** Expert of each slot, [layers][slots]; -1 for an empty slot. */
-  readonly physicalToLogical: readonly (readonly number[])[];
-  /** Slots of each expert, [layers][experts][most replicas of the table], padded with -1. */
-  readonly logicalToPhysical: readonly (readonly (readonly number[])[])[];
-  /** Replicas of each expert, [layers][experts]. */
-  readonly logicalCount: readonly (readonly number[])[];
-  /** Mean over max of the rank loads, [layers]; 1 where a layer has no load. */
-  readonly balancedness: readonly number[];
-  /** The same for the placement in use, or for experts in order without replicas, [layers]. */
-  readonly balancednessBefore: readonly number[];
-  /** Replicas that share a rank with another replica of their expert, over all layers. */
-  readonly duplicatesOnRank: number;
-  /** Slots whose weights change from the previous placement, [layers]; with slots renumbered so that fewest do. */
-  readonly moves?: readonly number[];
-}
+/** The JSON of `epsim place`. */
+export const placementTableSchema = z.strictObject({
+  policy: z.string(),
+  ranks: z.int(),
+  slotsPerRank: z.array(z.int()).describe('[ranks]'),
+  physicalToLogical: z
+    .array(z.array(z.int()))
+    .describe('expert of each slot, [layers][slots]; -1 for an empty slot'),
+  logicalToPhysical: z
+    .array(z.array(z.array(z.int())))
+    .describe('slots of each expert, [layers][experts][most replicas of the table], padded with -1'),
+  logicalCount: z.array(z.array(z.int())).describe('replicas of each expert, [layers][experts]'),
+  balancedness: z
+    .array(z.number())
+    .describe('mean over max of the rank loads, [layers]; 1 where a layer has no load'),
+  balancednessBefore: z
+    .array(z.number())
+    .describe('the same for the placement in use, or for experts in order without replicas, [layers]'),
+  duplicatesOnRank: z
+    .int()
+    .describe('replicas that share a rank with another replica of their expert, over all layers'),
+  moves: z
+    .array(z.int())
+    .optional()
+    .describe(
+      'slots whose weights change from the previous placement, [layers]; with slots renumbered so that fewest do',
+    ),
+});
+
+type Table = z.infer<typeof placementTableSchema>;
+/** A placement that nobody writes to. */
+export type PlacementTable = { readonly [Field in keyof Table]: Deep<Table[Field]> };
+type Deep<T> = T extends (infer Item)[] ? readonly Deep<Item>[] : T;
 
 /**
  * Places every layer of `loads` ([layers][experts], any non-negative numbers).

@@ -10,15 +10,23 @@ import { memo } from './memo.js';
 import { heldUnderLoad, type PrefillPool } from './pools.js';
 import type { Search } from './search.js';
 import { quantileOf, simulatePrompts, WARM_UP } from './serving/queue.js';
-import { requestStream } from './serving/requests.js';
+import { requestStream, requestsFor } from './serving/requests.js';
 import { serviceTimes } from './serving/service-times.js';
 
 /** Pools, those that take fewest ranks first, that are refined and simulated. */
 const MOST_POOLS = 12;
-/** Prompts of a simulation. */
-const PROMPTS = 12_000;
-/** Most instances over those that the mean rate needs. */
+/** Prompts of a simulation, at least. */
+const LEAST_PROMPTS = 12_000;
+/** Most instances that are simulated: of larger fleets so many, at their share of the rate. */
+const MOST_INSTANCES = 64;
+/** Most instances over those that the mean rate needs, and by what share of these they are added. */
 export const MOST_GROWTH = 2;
+const GROWTH_STEP = 1 / 16;
+
+/** The next number of instances to try. */
+export function grown(instances: number, least: number): number {
+  return instances + Math.max(1, Math.round(GROWTH_STEP * least));
+}
 
 export interface Feed {
   readonly pool: PrefillPool;
@@ -114,12 +122,12 @@ function fewestRanks(pools: readonly PrefillPool[], ratePerSec: number, limitNs:
     const least = instancesFor(ratePerSec, pool);
     const each = layoutRanks(pool.layout);
     const ttftOf = simulation(pool, ratePerSec, on);
-    for (let instances = least; instances <= MOST_GROWTH * least + 1; instances++) {
-      if (best !== undefined && instances * each >= best.ranks) break;
-      const ttftNs = ttftOf(instances);
-      if (late === undefined || ttftNs < late.ttftNs) late = { pool, instances, ttftNs };
+    for (let n = least; n <= MOST_GROWTH * least + 1; n = grown(n, least)) {
+      if (best !== undefined && n * each >= best.ranks) break;
+      const ttftNs = ttftOf(n);
+      if (late === undefined || ttftNs < late.ttftNs) late = { pool, instances: n, ttftNs };
       if (ttftNs > limitNs) continue;
-      best = { pool, instances, ranks: instances * each };
+      best = { pool, instances: n, ranks: n * each };
       break;
     }
   }
@@ -130,11 +138,15 @@ function fewestRanks(pools: readonly PrefillPool[], ratePerSec: number, limitNs:
 function simulation(pool: PrefillPool, ratePerSec: number, { pools, step }: Search) {
   const { requests, objectives } = pools.plan;
   const { layout, overlap, chunkTokens } = pool;
-  const stream = requestStream({ ...requests, seed: step.scenario.seed, count: PROMPTS, ratePerSec });
   const times = serviceTimes(pools, layout, overlap, 1, chunkTokens, 'refined');
   const transferNs = pools.transferNs(layout);
+  const quantile = objectives.quantile ?? 0.5;
+  const count = Math.max(LEAST_PROMPTS, requestsFor(quantile));
   return (instances: number): number => {
-    const ttftNs = simulatePrompts(stream, times, instances, transferNs).subarray(WARM_UP * PROMPTS);
-    return quantileOf(ttftNs, objectives.quantile ?? 0.5);
+    const some = Math.min(instances, MOST_INSTANCES);
+    const rate = (ratePerSec * some) / instances;
+    const stream = requestStream({ ...requests, seed: step.scenario.seed, count, ratePerSec: rate });
+    const ttftNs = simulatePrompts(stream, times, some, transferNs).subarray(Math.floor(WARM_UP * count));
+    return quantileOf(ttftNs, quantile);
   };
 }

@@ -1,51 +1,39 @@
-export * from './candidates.js';
-export * from './chains.js';
-export * from './comparison.js';
-export * from './economics.js';
+export { enumerateLayouts } from './candidates.js';
+export { createPlacer } from './chains.js';
+export { economicsOf } from './economics.js';
 export { PREFILL_KERNEL_SHARE } from './engine-share.js';
-export {
-  coveringQuantile,
-  type ErrorBar,
-  endToEndError,
-  type ScoredFigure,
-  wideningOf,
-} from './errors/error-bar.js';
+export { coveringQuantile, endToEndError, wideningOf } from './errors/error-bar.js';
 export { scoredRows } from './errors/scored-rows.js';
-export * from './exchanges.js';
-export { type LauncherName, launchAll, launchers, launchPools, launchText } from './launch/index.js';
-export type { Launch, Launcher, LaunchPool } from './launch/launcher.js';
-export * from './layer-kinds.js';
-export * from './layer-schedule.js';
-export * from './layout.js';
-export * from './load-sample.js';
-export * from './memory.js';
-export * from './objectives.js';
-export * from './placed-experts.js';
-export * from './plan.js';
-export * from './plan-nouns.js';
+export { exchangeLine, exchangeNs, groupBytes, stageTopology } from './exchanges.js';
+export { type LauncherName, launchers, launchText } from './launch/index.js';
+export type { LaunchPool } from './launch/launcher.js';
+export { layerKinds } from './layer-kinds.js';
+export { layersInARow, type OverlapName } from './layer-schedule.js';
+export {
+  type Layout,
+  layoutFaults,
+  layoutName,
+  layoutNotes,
+  layoutRanks,
+  slotsOfLayout,
+  stageRanks,
+} from './layout.js';
+export { type LoadSample, sampleLoads, shrunkPopularity } from './load-sample.js';
+export { cacheTokens, copiesOf, createMemoryModel, leastRanksByWeights, type MemoryTerms } from './memory.js';
+export { placeExperts } from './placed-experts.js';
+export { type PlanOptions, planCapacity } from './plan.js';
+export { type CapacityPlan, planSchema } from './plan-schema.js';
 export { searchOf } from './plan-search.js';
 export { planText } from './plan-text.js';
-export * from './pools.js';
-export * from './search.js';
-export { type Sensitivity, sensitivityOf } from './sensitivity.js';
-export { type QueueFleet, type QueueResult, quantileOf, simulateQueue } from './serving/queue.js';
-export { type RequestStream, requestStream, type StreamOptions } from './serving/requests.js';
+export { type QueueFleet, quantileOf, simulateQueue } from './serving/queue.js';
+export { requestStream } from './serving/requests.js';
 export { type ServiceTimes, serviceTimes, tableOf } from './serving/service-times.js';
-export { type Quantiles, type UnderLoad, underLoad } from './serving/under-load.js';
-export { sliceOf } from './slice.js';
-export { type StageSum, stageSums } from './stage-tensors.js';
-export * from './step-parts.js';
-export * from './step-time.js';
-export { headMuonFlops, iterationFlops, type MatrixBlocks, muonFlops } from './training/muon.js';
-export {
-  backwardRatio,
-  planTraining,
-  type TrainingLayout,
-  type TrainingPhases,
-  type TrainingPlan,
-} from './training/plan-training.js';
-export { elementsOnRank, type TrainingMemory, trainingMemory } from './training/training-memory.js';
+export { stageSums } from './stage-tensors.js';
+export { createStepModel } from './step-time.js';
+export { headMuonFlops, iterationFlops, muonFlops } from './training/muon.js';
+export { backwardRatio, planTraining } from './training/plan-training.js';
+export { elementsOnRank } from './training/training-memory.js';
 export { trainingText } from './training/training-text.js';
-export { type EndToEnd, type ValidatedRow, validateEndToEnd } from './validation/end-to-end.js';
+export { validateEndToEnd } from './validation/end-to-end.js';
 export { endToEndText } from './validation/end-to-end-text.js';
-export { type ServingRow, servingRows } from './validation/serving-rows.js';
+export { servingRows } from './validation/serving-rows.js';

@@ -31,16 +31,17 @@ export interface Outcome {
 }
 
 /** Every objective that is missed; those on quantities that are unknown are missed by nobody. */
-export function missesOf({ objectives, limits }: PlanRequest, outcome: Outcome): readonly Miss[] {
+export function missesOf({ objectives, limits, requests }: PlanRequest, outcome: Outcome): readonly Miss[] {
   const misses: Miss[] = [];
   const atMost = (objective: Miss['objective'], value: number | null, limit: number | null): void => {
     if (value === null || limit === null || value <= limit) return;
     misses.push({ objective, value, limit, ratio: value / limit });
   };
   atMost('ttft', outcome.ttftNs, objectives.ttftNs);
-  atMost('tpot', outcome.tpotNs, objectives.tpotNs);
+  const single = requests.outputTokens === 1;
+  atMost('tpot', outcome.tpotNs, single ? null : objectives.tpotNs);
   const speed = 1e9 / outcome.tpotNs;
-  const least = objectives.tokensPerSecPerUser;
+  const least = single ? null : objectives.tokensPerSecPerUser;
   if (least !== null && speed < least) {
     misses.push({ objective: 'tokensPerSecPerUser', value: speed, limit: least, ratio: least / speed });
   }
@@ -50,8 +51,9 @@ export function missesOf({ objectives, limits }: PlanRequest, outcome: Outcome):
   return misses;
 }
 
-/** The longest time between tokens that every objective on it allows; Infinity where there is none. */
-export function longestTpotNs({ objectives }: PlanRequest): number {
+/** The longest time between tokens that every objective on it allows; Infinity where there is none, as in answers of one token. */
+export function longestTpotNs({ objectives, requests }: PlanRequest): number {
+  if (requests.outputTokens === 1) return Number.POSITIVE_INFINITY;
   const { tpotNs, tokensPerSecPerUser } = objectives;
   const bySpeed = tokensPerSecPerUser === null ? Number.POSITIVE_INFINITY : 1e9 / tokensPerSecPerUser;
   return Math.min(tpotNs ?? Number.POSITIVE_INFINITY, bySpeed);

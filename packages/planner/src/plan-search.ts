@@ -4,6 +4,7 @@
 import { dispatchOptions } from '@epsim/engine';
 import type { PlanRequest, Scenario } from '@epsim/spec';
 import type { Placer } from './chains.js';
+import type { OverlapName } from './layer-schedule.js';
 import type { LoadSample } from './load-sample.js';
 import { createMemoryModel } from './memory.js';
 import { createPools } from './pools.js';
@@ -18,6 +19,11 @@ export function requestOf({ plan }: Scenario): PlanRequest {
     );
   }
   return plan;
+}
+
+/** The overlap that the scenario names, or those that engines have where it names none. */
+export function overlapsOf({ time }: Scenario): readonly OverlapName[] {
+  return time.overlap === null ? ['shared-experts', 'two-micro-batches'] : [time.overlap as OverlapName];
 }
 
 /** What the search needs of a scenario. */
@@ -42,7 +48,7 @@ export function searchOf(
   return {
     step,
     pools: createPools(step, memory, request),
-    overlaps: ['shared-experts', 'two-micro-batches'],
+    overlaps: overlapsOf(scenario),
     counter: { timed: 0 },
     servings: engine.serving === 'either' ? ['split', 'together'] : [engine.serving],
     onProgress,

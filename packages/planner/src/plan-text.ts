@@ -4,7 +4,7 @@
  */
 import { formatBytes, formatNs, formatWatts } from '@epsim/spec';
 import type { FigureBars } from './errors/plan-errors.js';
-import type { CapacityPlan, PlanDetail, PlannedLayout } from './plan-nouns.js';
+import type { CapacityPlan, PlanDetail, PlannedLayout } from './plan-schema.js';
 import type { UnderLoad } from './serving/under-load.js';
 
 const MOST_LAYOUTS = 8;
@@ -16,7 +16,7 @@ export function planText(plan: CapacityPlan): string {
   const { model, cluster, searched, request } = plan;
   const { requests } = request;
   const head = [
-    `${plan.scenario}: ${model.name} (${parameters(model.paramCount)} parameters, ${formatBytes(model.checkpointBytes)}) on ${cluster.device}, at most ${cluster.mostRanks} ranks`,
+    `${plan.scenario}: ${model.name} (${parameters(model.paramCount)} parameters, ${formatBytes(model.checkpointBytes)}) on ${cluster.device}, at most ${cluster.mostRanks} ranks an instance`,
     `${requests.inputTokens} tokens in, ${requests.outputTokens} out, ${percent(requests.cacheHitRate)} of prompts cached${rateText(plan)}`,
     `${searched.candidates} layouts, ${searched.refused} more that no engine can load; ${searched.timed} steps timed by the bound, ${searched.refined} layouts refined`,
   ];

@@ -20,6 +20,9 @@ export function assumptionsOf(scenario: Scenario, plan: PlanRequest, sample: Loa
     `decode steps see the mean context, ${requests.inputTokens} + ${Math.ceil(requests.outputTokens / 2)} tokens; memory holds whole requests`,
     `cache in ${engine.cacheFormat}, windows ${engine.windows}; ${formatBytes(engine.memoryFraction * device.memoryBytes)} of ${formatBytes(device.memoryBytes)} are used, ${formatBytes(engine.reserveBytes)} of it by libraries`,
     `${formatNs(engine.stepOverheadNs)} between steps; modelled kernels are ${100 * PREFILL_KERNEL_SHARE} % of a prefill step`,
+    scenario.time.overlap === null
+      ? 'each layout overlaps phases in whichever way is faster'
+      : `phases overlap as time.overlap says: ${scenario.time.overlap}`,
     `${engine.acceptedTokens} tokens a decode step, ${engine.mtpLayers} extra prediction layers`,
     heldUnderLoad(plan)
       ? `objectives are held to the ${100 * (plan.objectives.quantile ?? 0.5)}th percentile of simulated Poisson arrivals; where a layout was not simulated, its TTFT is that of a prompt alone and its TPOT that of a full instance`

@@ -14,7 +14,7 @@ import { launchAll, launchPools } from './launch/index.js';
 import { type Layout, layoutName, layoutNotes, layoutRanks } from './layout.js';
 import { type LoadSample, sampleLoads } from './load-sample.js';
 import { missText, relaxation } from './objectives.js';
-import type { CapacityPlan, FrontierLayout, PlanDetail, PlannedLayout, PlannedPool } from './plan-nouns.js';
+import type { CapacityPlan, FrontierLayout, PlanDetail, PlannedLayout } from './plan-schema.js';
 import { requestOf, searchOf } from './plan-search.js';
 import { assumptionsOf, sourcesOf } from './plan-words.js';
 import type { Pools } from './pools.js';
@@ -96,7 +96,7 @@ export function planCapacity(scenario: Scenario, options: PlanOptions = {}): Cap
   };
 }
 
-function poolOf(layout: Layout): PlannedPool {
+function poolOf(layout: Layout): Pick<PlannedLayout, 'layout' | 'degrees' | 'ranks'> {
   return { layout: layoutName(layout), degrees: layout, ranks: layoutRanks(layout) };
 }
 

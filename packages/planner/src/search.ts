@@ -213,7 +213,7 @@ export function outcomeOf(
   const misses = missesOf(pools.plan, {
     ...{ ttftNs, tpotNs: decode.tpotNs, costPerMillionTokens },
     watts: fleet === null ? null : watts,
-    fleetRanks: fleet?.ranks ?? null,
+    fleetRanks: fleet?.ranks ?? layoutRanks(decode.layout) + (feedSize?.ranks ?? 0),
   });
   const { layout } = decode;
   const memory = pools.memory.fullest(layout, pools.use(poolKind(serving), layout, decode.sequences));

@@ -12,3 +12,4 @@ export * from './run-folder-error.js';
 export * from './summarize.js';
 export * from './summary.js';
 export * from './tables.js';
+export { type Validation, validationSchema } from './validation-schema.js';

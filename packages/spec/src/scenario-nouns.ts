@@ -111,7 +111,8 @@ export interface Scenario {
   /** The network model that turns bytes into time: a name in network's registry. */
   readonly time: {
     readonly network: string;
-    readonly overlap: string;
+    /** A name in the engine's registry of overlaps; null where a plan may take the best, and a run takes none. */
+    readonly overlap: string | null;
     /** The kernels that move rows: a name in the engine's registry of exchanges. */
     readonly exchange: string;
   };

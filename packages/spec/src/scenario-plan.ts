@@ -32,7 +32,7 @@ const sections = {
     quantile: z
       .number()
       .gt(0)
-      .lt(1)
+      .max(0.999)
       .nullable()
       .default(null)
       .describe('quantile that TTFT and TPOT are held to under load; null holds the means'),

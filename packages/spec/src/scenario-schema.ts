@@ -210,7 +210,7 @@ export function scenarioJsonSchema(catalog: Catalog): JsonSchema {
         type: 'object',
         properties: {
           network: named(catalog.networkModels),
-          overlap: named(catalog.overlaps),
+          overlap: { anyOf: [named(catalog.overlaps), { enum: [null] }] },
           exchange: named(catalog.exchanges),
         },
         additionalProperties: false,

@@ -116,8 +116,11 @@ function standardOf(registry: Registry, { preferred }: { readonly preferred: str
   return Object.hasOwn(registry, preferred) ? preferred : (Object.keys(registry)[0] ?? preferred);
 }
 
-/** Names of the network model, of the way in which phases overlap, and of the kernels that move rows. */
-export function readTime(to: Reader, input: Plain | undefined, catalog: Catalog) {
+/**
+ * Names of the network model, of the way in which phases overlap, and of the kernels that move rows. Where something
+ * is to be planned, an overlap that is not written is null: the plan takes the best.
+ */
+export function readTime(to: Reader, input: Plain | undefined, catalog: Catalog, planned: boolean) {
   const parts = {
     network: { registry: catalog.networkModels, word: 'network model', preferred: 'bound' },
     overlap: { registry: catalog.overlaps, word: 'overlap', preferred: 'none' },
@@ -130,7 +133,12 @@ export function readTime(to: Reader, input: Plain | undefined, catalog: Catalog)
     const wanted = Object.hasOwn(written, key) ? written[key] : standardOf(registry, parts[key]);
     return entryName(to, registry, word, wanted, ['time', key]);
   };
-  const [network, overlap, exchange] = [nameOf('network'), nameOf('overlap'), nameOf('exchange')];
+  const unwritten = planned ? null : standardOf(catalog.overlaps, parts.overlap);
+  const [network, overlap, exchange] = [
+    nameOf('network'),
+    (written.overlap ?? null) === null ? unwritten : nameOf('overlap'),
+    nameOf('exchange'),
+  ];
   if (network === undefined || overlap === undefined || exchange === undefined) return undefined;
   return { network, overlap, exchange };
 }

@@ -7,6 +7,7 @@ import { stringify } from 'yaml';
 import type { Catalog } from './catalog.js';
 import { type PlainObject, readDocument, withSettings } from './document.js';
 import { type Problem, UserError } from './errors.js';
+import { checkPlan } from './plan-checks.js';
 import { type Reader, reader } from './reader.js';
 import { checkScenario } from './scenario-checks.js';
 import { readCluster, writtenCluster } from './scenario-cluster.js';
@@ -80,9 +81,9 @@ function readScenario(to: Reader, data: PlainObject, source: ScenarioSource): Sc
   const placement = readPlacement(to, data.placement, catalog);
   const dispatchInput = sectionOf(to, data.dispatch, ['dispatch'], 'write { kind: per-rank }');
   const dispatch = to.fields(dispatchFields, dispatchInput, ['dispatch']);
-  const time = readTime(to, data.time, catalog);
   const carry = readCarry(to, data.carry);
   const plan = readPlan(to, data.plan);
+  const time = readTime(to, data.time, catalog, plan !== null);
   const vary = readVary(to, data.vary);
   const { tokensPerRank } = workload.beside;
   const { slotsPerRank, slots } = placement.beside;
@@ -91,6 +92,7 @@ function readScenario(to: Reader, data: PlainObject, source: ScenarioSource): Sc
     ...{ model, cluster, rankCount, tokensPerRank, slotsPerRank, slots, layers, steps },
     carry: carry ?? undefined,
   });
+  if (plan && model && cluster) checkPlan(to, plan, model, cluster);
   if (to.problems.length === 0 && cluster) checkNetwork(to, cluster, catalog, plan !== null);
   if (to.problems.length > 0) return undefined;
   const choices = { workload: workload.chosen, routing: routing.chosen, placement: placement.chosen };

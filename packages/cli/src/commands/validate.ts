@@ -10,7 +10,7 @@ import {
 } from '@epsim/calibration';
 import { endToEndText, validateEndToEnd } from '@epsim/planner';
 import { drawCharts, validationCharts } from '@epsim/report';
-import { makeFolder } from '@epsim/results';
+import { makeFolder, type Validation } from '@epsim/results';
 import { type Command, Option } from 'commander';
 import { UsageError } from '../failure.js';
 import { readText } from '../scenario-file.js';
@@ -70,11 +70,13 @@ async function validate(options: ValidateOptions): Promise<void> {
   const tables = scores.map(({ points: _, ...score }) => score);
   if (options.out !== undefined) {
     makeFolder(options.out);
-    writeFileSync(join(options.out, 'validation.json'), `${JSON.stringify({ tables }, null, 2)}\n`);
+    writeFileSync(join(options.out, 'validation.json'), `${text({ tables })}\n`);
     await drawCharts(validationCharts, scores.flatMap(plotted), options.out);
   }
-  term.answer(options.json ? JSON.stringify({ tables }, null, 2) : scores.map(lines).join('\n'));
+  term.answer(options.json ? text({ tables }) : scores.map(lines).join('\n'));
 }
+
+const text = (validation: Validation) => JSON.stringify(validation, null, 2);
 
 /** Published serving throughputs, as one more table in JSON, with a row each and what was assumed. */
 function answerEndToEnd({ json, quiet, out }: ValidateOptions): void {
@@ -89,7 +91,7 @@ function answerEndToEnd({ json, quiet, out }: ValidateOptions): void {
     bias,
   };
   const tables = [{ ...table, leaveGroupOutMedianError: leaveSourceOutMedianError }];
-  const document = JSON.stringify({ tables, endToEnd: score }, null, 2);
+  const document = text({ tables, endToEnd: score });
   if (out !== undefined) {
     makeFolder(out);
     writeFileSync(join(out, 'validation.json'), `${document}\n`);

@@ -44,7 +44,7 @@ export function createTimeModel(scenario: Scenario, names: EngineCatalog): TimeM
     scenario,
     topology: kind.build(scenario.cluster),
     network,
-    overlap: names.overlaps[scenario.time.overlap],
+    overlap: names.overlaps[scenario.time.overlap ?? 'none'],
     dispatch: createExchange(scenario, 'dispatch', choice, kind, network),
     combine: createExchange(scenario, 'combine', choice, kind, network),
     rankSpeed,

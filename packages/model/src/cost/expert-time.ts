@@ -66,6 +66,23 @@ function loadTotals(load: ExpertLoad): { rows: number; slots: number } {
   return { rows, slots };
 }
 
+/** An expert of so many tiles. */
+function tilesNs(kernel: ExpertKernel, streamNs: number, multiplyNs: number, tiles: number): number {
+  const stream = streamNs * (1 + kernel.rereadFraction * (tiles - 1));
+  return combine(stream, tiles * multiplyNs, kernel.overlapExponent) + tiles * kernel.tileNs;
+}
+
+/** Times by number of tiles that a kernel was last asked for: ranks of a step share them, and powers are slow. */
+const lastAsked = new WeakMap<ExpertKernel, { streamNs: number; multiplyNs: number; known: number[] }>();
+
+function knownTiles(kernel: ExpertKernel, streamNs: number, multiplyNs: number): number[] {
+  const last = lastAsked.get(kernel);
+  if (last?.streamNs === streamNs && last.multiplyNs === multiplyNs) return last.known;
+  const known: number[] = [];
+  lastAsked.set(kernel, { streamNs, multiplyNs, known });
+  return known;
+}
+
 /** Nanoseconds of one rank's experts, without provenance: the form that fitting calls. */
 export function expertNs(
   load: ExpertLoad,
@@ -84,6 +101,7 @@ export function expertNs(
   const peak = peakFlops(device, kernel.computeFormat) * kernel.computeFraction;
   const multiplyNs = (1e9 * tile * sizes.flopsPerRow) / peak;
   let sum = 0;
+  const known = knownTiles(kernel, streamNs, multiplyNs);
   // Neighbours often need as many tiles as the entry before: fits to sorted histograms take a fifth of the time.
   let lastTiles = 0;
   let lastNs = 0;
@@ -91,9 +109,8 @@ export function expertNs(
     const tiles = Math.ceil(tokensPerSlot[i] / tile);
     if (tiles === 0) continue;
     if (tiles !== lastTiles) {
-      const stream = streamNs * (1 + kernel.rereadFraction * (tiles - 1));
-      lastNs = combine(stream, tiles * multiplyNs, kernel.overlapExponent) + tiles * kernel.tileNs;
       lastTiles = tiles;
+      lastNs = known[tiles] ??= tilesNs(kernel, streamNs, multiplyNs, tiles);
     }
     sum += (slotsPerEntry?.[i] ?? 1) * lastNs;
   }

@@ -19,8 +19,8 @@ import {
 } from '../search.js';
 import { LOAD_WITHOUT_RATE, type UnderLoad, underLoad } from './under-load.js';
 
-/** Layouts that are simulated at least, and at most where few of them hold. */
-const LEAST_SIMULATED = 4;
+/** Layouts of each way to serve that are simulated at least, and at most where few of them hold. */
+const LEAST_SIMULATED = 2;
 const MOST_SIMULATED = 24;
 
 /** A search whose feasible layouts are ordered by what a queue confirms; as they were where nothing is held under load. */
@@ -32,26 +32,45 @@ export function searchUnderLoad(layouts: readonly Layout[], on: Search): SearchR
 /** Those that hold, best first; those that only bounds speak for; those that miss. */
 function confirmed(found: SearchResult, on: Search): SearchResult {
   const passed = found.evaluated.filter(({ misses }) => misses.length === 0);
-  const holds: Evaluated[] = [];
   const late = found.evaluated.filter(({ misses }) => misses.length > 0);
-  let tried = 0;
-  for (const one of passed.slice(0, MOST_SIMULATED)) {
-    if (holds.length >= LEAST_SIMULATED && better([...holds].sort(better)[0], one) <= 0) break;
-    const fine = withFeed(one.fidelity === 'refined' ? one : refine(one, feedOf(one, found), on), found, on);
-    tried++;
-    const held = fine.misses.length > 0 ? fine : withLoad(fine, underLoad(fine, on), on);
-    (held.misses.length === 0 ? holds : late).push(held);
+  const holds: Evaluated[] = [];
+  const tried = new Set<Evaluated>();
+  for (const serving of on.servings) {
+    const ranked = passed.filter((one) => one.serving === serving).slice(0, MOST_SIMULATED);
+    for (const [i, one] of ranked.entries()) {
+      const [best] = holds;
+      if (i >= LEAST_SIMULATED && best !== undefined && better(best, one) <= 0) break;
+      const held = simulated(one, found, on, best?.economics.fleet?.ranks);
+      if (held === null) continue;
+      tried.add(one);
+      (held.misses.length === 0 ? holds : late).push(held);
+      holds.sort(better);
+    }
   }
-  const rest = passed.slice(tried);
-  holds.sort(better);
+  const rest = passed.filter((one) => !tried.has(one));
   late.sort(better);
   if (holds.length > 0) return { ...found, evaluated: [...holds, ...rest, ...late] };
   // Where none of the best holds, what was not simulated cannot be called feasible.
-  const why = `not simulated: ${tried} layouts with fewer ranks or more throughput miss an objective under load`;
+  const why = `not simulated: ${tried.size} layouts with fewer ranks or more throughput miss an objective under load`;
   const untried = rest.map(({ layout, serving, memory }) => ({
     ...{ layout, serving, memoryBytes: memory.total, misses: [], why },
   }));
   return { ...found, evaluated: late, fallen: [...untried, ...found.fallen], points: [] };
+}
+
+/**
+ * A layout under load, by the finer times unless the bound's are late already; null where it would take more than
+ * `mostRanks` to find out.
+ */
+function simulated(one: Evaluated, found: SearchResult, on: Search, mostRanks?: number): Evaluated | null {
+  const loaded = (at: Evaluated): Evaluated | null => {
+    if (at.misses.length > 0) return at;
+    const load = underLoad(at, on, mostRanks);
+    return load.holds === null ? null : withLoad(at, load, on);
+  };
+  const first = loaded(withFeed(one, found, on));
+  if (one.fidelity === 'refined' || first === null || first.misses.length > 0) return first;
+  return loaded(withFeed(refine(one, feedOf(one, found), on), found, on));
 }
 
 const feedOf = ({ prefill, economics }: Evaluated, { feeds }: SearchResult) =>

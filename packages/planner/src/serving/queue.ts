@@ -97,11 +97,14 @@ function within([from, to]: Run['steady'], now: number, ns: number): number {
   return Math.max(0, Math.min(now + ns, to) - Math.max(now, from));
 }
 
-/** Requests in order of readiness, dealt to instances in turn. */
+/** Requests in order of readiness, dealt to instances in turn; those that none reaches are left out. */
 function dealt(readyNs: Float64Array, instances: number): { order: Int32Array; ready: Float64Array }[] {
   const order = Int32Array.from(readyNs.keys()).sort((a, b) => readyNs[a] - readyNs[b] || a - b);
-  return Array.from({ length: instances }, (_, instance) => {
-    const own = order.filter((_id, place) => place % instances === instance);
+  return Array.from({ length: Math.min(instances, order.length) }, (_, instance) => {
+    const own = Int32Array.from(
+      { length: Math.ceil((order.length - instance) / instances) },
+      (_id, turn) => order[instance + turn * instances],
+    );
     return { order: own, ready: Float64Array.from(own, (id) => readyNs[id]) };
   });
 }

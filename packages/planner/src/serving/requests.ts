@@ -67,3 +67,12 @@ export function promptTokensAt(options: Omit<StreamOptions, 'count' | 'ratePerSe
   const sorted = promptTokens.slice().sort();
   return sorted[Math.floor(Math.max(0, level - error) * (LENGTHS - 1))];
 }
+
+/** Requests beyond a quantile that are needed to tell it, and the share of a stream that is measured. */
+const BEYOND = 40;
+const MEASURED = 0.75;
+
+/** Requests of a stream long enough to tell a quantile: 5,334 for the 99th percentile. */
+export function requestsFor(quantile: number): number {
+  return Math.ceil(BEYOND / (1 - quantile) / MEASURED - 1e-9);
+}

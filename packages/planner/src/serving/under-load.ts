@@ -4,13 +4,13 @@
  * One idea: start from the fleet that the mean rate needs and add the kind of instance whose objective is missed.
  */
 import { type Fleet, instancesFor } from '../economics.js';
-import { MOST_GROWTH } from '../feeds.js';
+import { grown, MOST_GROWTH } from '../feeds.js';
 import { layoutRanks } from '../layout.js';
 import { longestTpotNs } from '../objectives.js';
 import { heldUnderLoad } from '../pools.js';
 import type { Evaluated, Search } from '../search.js';
-import { type QueueFleet, quantileOf, simulateQueue, WARM_UP } from './queue.js';
-import { type RequestStream, requestStream } from './requests.js';
+import { type QueueFleet, quantileOf, simulatePrompts, simulateQueue, WARM_UP } from './queue.js';
+import { type RequestStream, requestStream, requestsFor } from './requests.js';
 import { serviceTimes } from './service-times.js';
 
 /** Load of the decode instance where no rate is asked. */
@@ -19,6 +19,8 @@ export const LOAD_WITHOUT_RATE = 0.8;
 const LEAST_REQUESTS = 4000;
 const REQUESTS_PER_SLOT = 12;
 const MOST_REQUESTS = 60_000;
+/** More than any prompts that wait together. */
+const MOST_TOKENS = Number.MAX_SAFE_INTEGER;
 
 export interface UnderLoad {
   readonly ratePerSec: number;
@@ -27,7 +29,7 @@ export interface UnderLoad {
   readonly tpotNs: Quantiles;
   readonly slotFraction: number;
   readonly requests: number;
-  /** True when the quantiles hold the objectives; null where objectives are not held under load. */
+  /** True when the quantiles hold the objectives; null where objectives are not held under load, or were not sought further. */
   readonly holds: boolean | null;
 }
 
@@ -39,8 +41,15 @@ export interface Quantiles {
   readonly asked: number;
 }
 
-/** Simulates the fleet of a layout, grown until it holds the objectives on a quantile or is twice the size. */
-export function underLoad(one: Evaluated, on: Search): UnderLoad {
+/**
+ * Simulates the fleet of a layout, grown until it holds the objectives under load, is twice the size, or has as many
+ * ranks as another that holds them.
+ */
+export function underLoad(
+  one: Evaluated,
+  on: Search,
+  mostRanks: number = Number.POSITIVE_INFINITY,
+): UnderLoad {
   const { pools, step } = on;
   const { requests, objectives } = pools.plan;
   const { decode, prefill, economics } = one;
@@ -50,11 +59,13 @@ export function underLoad(one: Evaluated, on: Search): UnderLoad {
     prefill: prefill === null ? 0 : (economics.fleet?.prefillInstances ?? instancesFor(ratePerSec, prefill)),
   };
   const times = timesOf(one, on);
-  const wanted = REQUESTS_PER_SLOT * times.decode.slots * least.decode;
-  const count = Math.min(MOST_REQUESTS, Math.max(LEAST_REQUESTS, wanted));
-  const stream = requestStream({ ...requests, seed: step.scenario.seed, count, ratePerSec });
-  const at = (decodeInstances: number, prefillInstances: number) =>
-    measured(stream, { ...times, decodeInstances, prefillInstances }, one, objectives.quantile ?? 0.5);
+  const asked = objectives.quantile ?? 0.5;
+  const streamAt = (count: number, rate: number) =>
+    requestStream({ ...requests, seed: step.scenario.seed, count, ratePerSec: rate });
+  const at = (decodeInstances: number, prefillInstances: number) => {
+    const fleet = { ...times, decodeInstances, prefillInstances };
+    return measured(fleetTimes(fleet, ratePerSec, asked, streamAt), fleet, one, ratePerSec, asked);
+  };
   let [decodes, prefills] = [least.decode, least.prefill];
   let found = at(decodes, prefills);
   if (!heldUnderLoad(pools.plan)) return { ...found, holds: null };
@@ -63,8 +74,9 @@ export function underLoad(one: Evaluated, on: Search): UnderLoad {
     const late = found.ttftNs.asked > (objectives.ttftNs ?? Number.POSITIVE_INFINITY);
     const slow = found.tpotNs.asked > tpotLimit;
     if (!late && !slow) return { ...found, holds: true };
-    if (late && prefill !== null) prefills++;
-    if (slow || prefill === null) decodes++;
+    if (late && prefill !== null) prefills = grown(prefills, least.prefill);
+    if (slow || prefill === null) decodes = grown(decodes, least.decode);
+    if (found.fleet.ranks >= mostRanks) return { ...found, holds: null };
     if (decodes > MOST_GROWTH * least.decode + 1 || prefills > MOST_GROWTH * least.prefill + 1) {
       return { ...found, holds: false };
     }
@@ -85,23 +97,65 @@ function timesOf(one: Evaluated, { pools }: Search) {
   };
 }
 
-function measured(stream: RequestStream, fleet: QueueFleet, one: Evaluated, asked: number) {
-  const { ratePerSec } = stream;
-  const result = simulateQueue(stream, fleet);
-  const from = Math.floor(WARM_UP * stream.count);
-  const ttft = result.ttftNs.subarray(from);
-  const tpot = result.tpotNs.subarray(from);
-  const { decodeInstances, prefillInstances } = fleet;
+/** What requests see, those of the warm-up left out. */
+interface Seen {
+  readonly ttftNs: Float64Array;
+  readonly tpotNs: Float64Array;
+  readonly slotFraction: number;
+  readonly requests: number;
+}
+
+const steady = (values: Float64Array) => values.subarray(Math.floor(WARM_UP * values.length));
+
+/**
+ * Simulates a fleet. Where filling it would take too many requests, each half is simulated by itself, as many of its
+ * instances as can be filled, at their share of the rate.
+ */
+function fleetTimes(
+  fleet: QueueFleet,
+  ratePerSec: number,
+  asked: number,
+  streamAt: (count: number, ratePerSec: number) => RequestStream,
+): Seen {
+  const { decode, decodeInstances, prefill, prefillInstances } = fleet;
+  const wanted = REQUESTS_PER_SLOT * decode.slots * decodeInstances;
+  const count = Math.min(MOST_REQUESTS, Math.max(LEAST_REQUESTS, requestsFor(asked), wanted));
+  const some = Math.max(1, Math.floor((decodeInstances * count) / Math.max(count, wanted)));
+  const stream = streamAt(count, (ratePerSec * some) / decodeInstances);
+  if (some === decodeInstances || prefill === null) {
+    const { ttftNs, tpotNs, slotFraction } = simulateQueue(stream, { ...fleet, decodeInstances: some });
+    return { ttftNs: steady(ttftNs), tpotNs: steady(tpotNs), slotFraction, requests: count };
+  }
+  const instant = { ...prefill, groups: 1, chunkTokens: MOST_TOKENS, chunkNs: () => 0, nextChunkNs: () => 0 };
+  const decoded = simulateQueue(stream, {
+    ...fleet,
+    decodeInstances: some,
+    prefill: instant,
+    prefillInstances: 1,
+  });
+  const feeding = Math.min(prefillInstances, some);
+  const prompts = streamAt(count, (ratePerSec * feeding) / prefillInstances);
+  const ttftNs = simulatePrompts(prompts, prefill, feeding, fleet.transferNs);
+  const { tpotNs, slotFraction } = decoded;
+  return { ttftNs: steady(ttftNs), tpotNs: steady(tpotNs), slotFraction, requests: count };
+}
+
+function measured(
+  { ttftNs, tpotNs, slotFraction, requests }: Seen,
+  { decodeInstances, prefillInstances }: QueueFleet,
+  one: Evaluated,
+  ratePerSec: number,
+  asked: number,
+) {
   const ranks =
     decodeInstances * layoutRanks(one.layout) +
     prefillInstances * (one.prefill === null ? 0 : layoutRanks(one.prefill.layout));
   return {
     ratePerSec,
     fleet: { decodeInstances, prefillInstances, ranks, ratePerSec },
-    ttftNs: quantiles(ttft, asked),
-    tpotNs: quantiles(tpot, asked),
-    slotFraction: result.slotFraction,
-    requests: stream.count,
+    ttftNs: quantiles(ttftNs, asked),
+    tpotNs: quantiles(tpotNs, asked),
+    ...{ slotFraction, requests },
   };
 }
 

@@ -14,57 +14,12 @@ import type { OverlapName } from '../layer-schedule.js';
 import { type Layout, layoutName, layoutRanks } from '../layout.js';
 import { type LoadSample, sampleLoads } from '../load-sample.js';
 import { missText } from '../objectives.js';
-import { requestOf } from '../plan-search.js';
+import type { TrainingLayout, TrainingPhases, TrainingPlan } from '../plan-schema.js';
+import { overlapsOf, requestOf } from '../plan-search.js';
 import { stageSums } from '../stage-tensors.js';
 import { createStepModel, type StepModel, type StepParts } from '../step-time.js';
 import { muonFlops } from './muon.js';
-import { elementsOnRank, type TrainingMemory, trainingMemory } from './training-memory.js';
-
-export interface TrainingLayout {
-  readonly ranks: number;
-  readonly layout: string;
-  readonly degrees: Layout;
-  readonly feasible: boolean;
-  readonly why?: string;
-  /** Instances of the layout that the cluster holds and that share the batch. */
-  readonly replicas: number;
-  readonly overlap: OverlapName | null;
-  readonly microBatches: number | null;
-  readonly stepNs: number | null;
-  /** Of one step, ns. */
-  readonly phases: TrainingPhases | null;
-  /** Share of the pipeline's time in which a stage waits for its first or after its last micro-batch. */
-  readonly bubbleFraction: number | null;
-  readonly tokensPerSecPerRank: number | null;
-  /** Useful FLOPs (6 a parameter and token) over the BF16 peak. */
-  readonly modelFlopsFraction: number | null;
-  /** Of tokens per second and rank, twice as wide as a serving step's would be: no training step was scored. */
-  readonly relErrorBar: number | null;
-  /** Which part of a forward pass adds most to it. */
-  readonly errorFrom: string | null;
-  readonly memoryBytesPerRank: number;
-  readonly memory: TrainingMemory;
-}
-
-export interface TrainingPhases {
-  readonly forward: number;
-  readonly backward: number;
-  readonly bubble: number;
-  readonly gradients: number;
-  readonly optimizer: number;
-}
-
-export interface TrainingPlan {
-  readonly scenario: string;
-  readonly phase: 'train';
-  readonly model: { readonly name: string; readonly activeParamCount: number };
-  readonly cluster: { readonly name: string; readonly device: string; readonly ranks: number };
-  readonly request: PlanRequest;
-  readonly feasible: boolean;
-  /** Best first, then those that fell out. */
-  readonly layouts: readonly TrainingLayout[];
-  readonly assumptions: readonly string[];
-}
+import { elementsOnRank, trainingMemory } from './training-memory.js';
 
 /** Plans training on all ranks of the cluster. Throws RangeError where the scenario has no `plan`. */
 export function planTraining(scenario: Scenario, readFile?: (path: string) => Uint8Array): TrainingPlan {
@@ -143,7 +98,7 @@ function trainingLayout(
   }
   try {
     const once = onceAStep(scenario, request, layout, stages[0], replicas);
-    const timed = (['shared-experts', 'two-micro-batches'] as const).map((overlap) => ({
+    const timed = overlapsOf(scenario).map((overlap) => ({
       overlap,
       ...pipelineTime(step, request, layout, microBatches, overlap),
     }));
@@ -202,7 +157,7 @@ export function backwardRatio(parts: StepParts, overlap: OverlapName): number {
   const { attention, dense, shared, experts, head, dispatch, combine, tensorGroups, handover } = parts;
   const compute = attention + dense + shared + experts + head;
   const travel = dispatch + combine + tensorGroups + handover;
-  const join = (a: number, b: number) => (overlap === 'two-micro-batches' ? Math.max(a, b) : a + b);
+  const join = (a: number, b: number) => (overlaps[overlap].microBatches > 1 ? Math.max(a, b) : a + b);
   return join(2 * compute, travel) / join(compute, travel);
 }
 

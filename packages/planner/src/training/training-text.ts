@@ -1,6 +1,6 @@
 /** A training plan for a terminal: the best layout, where its step goes, the next ones, why others fell out. */
 import { formatBytes, formatNs } from '@epsim/spec';
-import type { TrainingLayout, TrainingPlan } from './plan-training.js';
+import type { TrainingLayout, TrainingPlan } from '../plan-schema.js';
 
 const MOST_LAYOUTS = 8;
 
