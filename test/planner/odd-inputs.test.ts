@@ -73,3 +73,12 @@ test.each([
   expect(text).toMatch(answer);
   expect(text).not.toMatch(/NaN|Infinity|undefined/);
 });
+
+test('fleets that are simulated in parts have as many ranks for a rate as those that are simulated whole', () => {
+  const ranksPerRate = (rate: number) => {
+    const plan = planOf(small('plan.objectives.ttft=1 s', `plan.requests.ratePerSec=${rate}`));
+    return plan.layouts[0].fleet!.ranks / rate;
+  };
+  const whole = ranksPerRate(1000);
+  for (const rate of [3000, 20_000]) expect(Math.abs(ranksPerRate(rate) / whole - 1)).toBeLessThan(0.06);
+});
