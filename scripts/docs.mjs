@@ -12,6 +12,7 @@ import { modelPresets, publishedCounts, scenarioJsonSchema } from '@epsim/spec';
 import { z } from 'zod';
 import { k3Blocks } from './k3-blocks.mjs';
 import { scoredRowsText } from './scored-rows.mjs';
+import { validationTable } from './validation-table.mjs';
 
 const docs = new URL('../docs/', import.meta.url);
 const json = (value) => `${JSON.stringify(value, null, 2)}\n`;
@@ -70,6 +71,7 @@ const files = {
   'schema/validation.schema.json': json(z.toJSONSchema(validationSchema)),
 };
 const pages = {
+  'calibration.md': { validation: validationTable() },
   'measures.md': { fields: ['| field | meaning |', '|---|---|', ...rows(summary)].join('\n') },
   'models.md': {
     models: [

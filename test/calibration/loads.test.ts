@@ -118,6 +118,14 @@ describe('loads of published benchmarks', () => {
     expect(loadsOf(shape, 'power_law_1.2', 3)?.length).toBe(3);
     expect(loadsOf(shape, 'power_law_sampled_1.9', 2)?.length).toBe(2);
     expect(loadsOf(shape, 'uniform', 2)).toBeNull();
+    expect(loadsOf(shape, 'power_law_1.2.3', 2)).toBeNull();
+  });
+
+  test('an exponent of 1 is the limit of those near it', () => {
+    const shape = { tokens: 512, expertCount: 64, topK: 4, ranks: 4 };
+    const [low, at, high] = [1 - 1e-6, 1, 1 + 1e-6].map((alpha) => powerLawLoads(shape, alpha, 3));
+    expect(at).toEqual(low);
+    expect(at).toEqual(high);
   });
 
   test('the same seed draws the same loads and another seed others', () => {

@@ -101,6 +101,59 @@ describe('kinds of tables', () => {
       'wrong number of cells',
     ]);
   });
+
+  const tables = {
+    'll.csv': [
+      'system,ep,hidden,tokens_per_rank,topk,experts,dispatch_us,combine_us',
+      'h100,8,7168,128,8,256,40,70',
+    ],
+    'experts.csv': [
+      'system,kernel,dtype,moe_tp,moe_ep,distribution,num_tokens,latency_us',
+      'gb200,sglang_flashinfer_trtllm_moe,w4a16_mxfp4,1,8,power_law_1.01,64,90',
+    ],
+    'nccl.csv': ['system,op,num_gpus,bytes,latency_us', 'h100,alltoall,8,4096,20'],
+    'layer_ep8.csv': ['phase,ep,tokens_per_rank,balanced_us', 'context,8,64,200'],
+  };
+
+  test.each(
+    Object.entries(tables).flatMap(([name, [header, sound]]) =>
+      header
+        .split(',')
+        .flatMap((column, at) =>
+          ['0', '-1', 'nan', 'Infinity', '1e308', '0.37', '']
+            .filter(() => !Number.isNaN(Number(sound.split(',')[at])))
+            .map((cell) => [name, column, cell, header, sound, sound.split(',').with(at, cell).join(',')]),
+        ),
+    ),
+  )('%s: a row whose %s is "%s" spoils no other row', (name, _column, _cell, header, sound, spoilt) => {
+    const table = (rows: string[]) => ({ name, text: [header, ...rows].join('\n') });
+    const [alone] = scoreTables([table([sound, sound])]);
+    const [score] = scoreTables([table([sound, spoilt, sound])]);
+    for (const point of score.points) expect(Number.isFinite(point.error), point.label).toBe(true);
+    const others = score.points.filter(({ label }) => label === alone.points[0].label);
+    expect(others[0]).toEqual(alone.points[0]);
+    for (const { parameters } of calibrate(table([sound, spoilt, sound]).text, name).profiles)
+      expect(Object.values(parameters).every(Number.isFinite)).toBe(true);
+  });
+
+  test('impossible layouts are skipped with the reason', () => {
+    const [header, sound] = tables['experts.csv'];
+    const rows = [
+      sound.replace(',1,8,', ',1,1000,'),
+      sound.replace(',64,', ',1e12,'),
+      sound.replace('1.01', '1.0.1'),
+    ];
+    const [score] = scoreTables([{ name: 'experts.csv', text: [header, ...rows].join('\n') }]);
+    expect(score.skipped.map(({ reason }) => reason)).toEqual([
+      'more ranks than experts',
+      'more than 4194304 tokens',
+      'unknown law of loads: power_law_1.0.1',
+    ]);
+    const [alone] = scoreTables([
+      { name: 'nccl.csv', text: 'system,op,num_gpus,bytes,latency_us\nh100,alltoall,1,8,9' },
+    ]);
+    expect(alone.skipped).toEqual([{ reason: 'fewer than two ranks', values: 1 }]);
+  });
 });
 
 describe('outputs of other tools', () => {
@@ -179,6 +232,14 @@ describe('outputs of other tools', () => {
     for (const reader of Object.values(foreignReaders)) {
       for (const file of shippedTables) expect(reader.matches(file.text), file.name).toBe(false);
     }
+  });
+
+  test('calibrating a table of which no row can be used says why, and makes no profile', () => {
+    const header = 'system,ep,hidden,tokens_per_rank,topk,experts,dispatch_us,combine_us';
+    expect(() => calibrate(header, 'x.csv')).toThrow(/x\.csv: no row can be fitted: there is none/);
+    expect(() => calibrate(`${header}\nabacus,8,7168,128,8,256,1,1`, 'x.csv')).toThrow(
+      /no row can be fitted: 2 x no figures for system abacus/,
+    );
   });
 
   test('calibrating text of an unknown kind says which columns it has', () => {

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { trainMini } from '@epsim/model';
 import { modelPresets } from '@epsim/spec';
 import { expect, test } from 'vitest';
-import { root } from '../support/epsim.js';
+import { emptyFolder, epsim, root } from '../support/epsim.js';
 
 const script = pathToFileURL(join(root, 'scripts/measure.mjs')).href;
 const { measure, measured } = await import(script);
@@ -37,3 +37,30 @@ test('the first two steps of the stored training run come out again', () => {
   ).toEqual(first.loss.slice(0, 2));
   expect(reports.map(({ maxVio }) => rounded(maxVio))).toEqual(first.maxVio.slice(0, 2));
 }, 240_000);
+
+const page = (name: string) => readFileSync(join(root, 'docs', name), 'utf8');
+const pages = ['what-if.md', 'placement.md'].map(page).join('\n');
+
+/** Commands whose times a page repeats as they are printed, and those of which it quotes the error bar in a sentence. */
+const quoted = [
+  ...pages.matchAll(/^(epsim run [^\n]*--time-only[^\n]*)\n\n(time {2}.*?)\n(?:\n|```)/gms),
+].map(([, command, lines]) => [command, lines]);
+const bars = [...pages.matchAll(/(± [\d.]+ %)[^`.]*\(`(epsim run [^`]+)`\)/g)].map(([, bar, command]) => [
+  command,
+  `a step, ${bar}`,
+]);
+
+test('pages quote times of single runs', () => {
+  expect(quoted.length).toBeGreaterThanOrEqual(4);
+  expect(bars.length).toBeGreaterThanOrEqual(4);
+});
+
+test.each([...quoted, ...bars])(
+  '%s prints what a page quotes of it',
+  (command, lines) => {
+    const [, ...args] = command.split(' ');
+    const { stdout } = epsim([...args, '--quiet', '--out', join(emptyFolder(), 'run')]);
+    expect(stdout, 'stale: look at the other figures of the page as well').toContain(lines);
+  },
+  120_000,
+);

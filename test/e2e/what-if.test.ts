@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { epsim, root } from '../support/epsim.js';
+import { emptyFolder, epsim, root } from '../support/epsim.js';
 
 /** The commands of docs/what-if.md as argument lists. The tests run them on fewer tokens, steps and seeds. */
 const documented = [...readFileSync(join(root, 'docs/what-if.md'), 'utf8').matchAll(/^epsim (.+)$/gm)].map(
@@ -77,6 +77,17 @@ describe('faults', () => {
     expectNotFaster(slowBalanced, balanced);
     expect(slowBalanced - balanced).toBeLessThan(slowEplb - eplb);
   });
+});
+
+test('weights that are fetched for a batch were never measured, and widen the error bar', () => {
+  const small = ['layers=1', 'steps=1', 'workload.tokensPerRank=8', 'placement.slotsPerRank=28'];
+  const { stdout } = epsim([
+    ...['run', 'scenarios/what-if-faults.yaml', '--time-only', '--json', '--quiet'],
+    ...['--out', join(emptyFolder(), 'run')],
+    ...['placement.policy=balanced', ...small].flatMap((set) => ['--set', set]),
+  ]);
+  const { prefetch, dispatch } = JSON.parse(stdout).timed.sources;
+  expect(prefetch).toMatchObject({ provenance: 'derived', relErrorBar: 2 * dispatch.relErrorBar });
 });
 
 describe('the wire', () => {

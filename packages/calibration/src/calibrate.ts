@@ -142,7 +142,7 @@ export interface Calibration {
 /**
  * Fits every profile that the text holds. The text may be a table of a known kind, the output of DeepEP's tests
  * or of nccl-tests, or a file of aiconfigurator's collectors; `name` helps where the text does not name a system.
- * Throws RangeError when the kind of the text is not known.
+ * Throws RangeError when the kind of the text is not known, or none of its rows can be fitted.
  */
 export function calibrate(text: string, name = 'measurements.csv'): Calibration {
   const { reading, table } = measurementsIn({ name, text });
@@ -150,6 +150,10 @@ export function calibrate(text: string, name = 'measurements.csv'): Calibration 
     throw new RangeError(
       `calibrate: ${name}: unknown kind of measurements; columns ${table?.columns.join(', ') ?? ''}`,
     );
+  }
+  if (reading.experiments.length === 0) {
+    const reasons = reading.skipped.map(({ values, reason }) => `${values} x ${reason}`).join(', ');
+    throw new RangeError(`calibrate: ${name}: no row can be fitted: ${reasons || 'there is none'}`);
   }
   const source = sourceOf(table, name);
   return {

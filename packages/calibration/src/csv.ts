@@ -73,12 +73,21 @@ export function parseCsv(text: string): CsvTable {
   return { columns, rows, notes, broken };
 }
 
-/** A finite number of a cell, or null where the cell is missing, empty or something else. */
+/** A finite number above 0, as every size and measurement is; null where the cell is missing, empty or something else. */
 export function numberIn(row: CsvRow, column: string): number | null {
   const text = row.cells[column];
   if (text === undefined || text === '') return null;
   const value = Number(text);
-  return Number.isFinite(value) ? value : null;
+  return Number.isFinite(value) && value > 0 ? value : null;
+}
+
+/** The number of a cell, or `absent` where the cell is missing or empty; null where it is something else. */
+export function numberOr<Absent extends number | null>(
+  row: CsvRow,
+  column: string,
+  absent: Absent,
+): number | Absent | null {
+  return (row.cells[column] ?? '') === '' ? absent : numberIn(row, column);
 }
 
 /** The numbers of several cells, or null when one of them is missing. */

@@ -14,6 +14,17 @@ export interface BenchmarkShape {
   readonly ranks: number;
 }
 
+/** More tokens than this take seconds to deal out, and no kernel was measured with as many. */
+const MOST_TOKENS = 2 ** 22;
+
+/** Why no load can be made for a shape; null when one can. */
+export function shapeProblem({ tokens, expertCount, topK, ranks }: BenchmarkShape): string | null {
+  if (![tokens, expertCount, topK, ranks].every(Number.isInteger)) return 'a count is not whole';
+  if (tokens > MOST_TOKENS) return `more than ${MOST_TOKENS} tokens`;
+  if (ranks > expertCount) return 'more ranks than experts';
+  return topK > expertCount ? 'more choices than experts' : null;
+}
+
 /**
  * Rows per expert of the first rank when token t picks experts t + i x stride, stride = ceil(experts / topK);
  * with fewer tokens than that, tokens spread over the stride evenly.
@@ -35,6 +46,7 @@ export function balancedLoads(shape: BenchmarkShape): Int32Array {
 
 /** A draw from a density x^-alpha between `low` and `high` by its inverse. */
 function powerLawDraw(u: number, alpha: number, low: number, high: number): number {
+  if (alpha === 1) return low * (high / low) ** u;
   const from = low ** (1 - alpha);
   return ((high ** (1 - alpha) - from) * u + from) ** (1 / (1 - alpha));
 }
@@ -136,7 +148,7 @@ function busiestRank(loads: Int32Array, ranks: number): Int32Array {
  */
 export function loadsOf(shape: BenchmarkShape, distribution: string, draws: number): Int32Array[] | null {
   if (distribution === 'balanced') return [balancedLoads(shape)];
-  const alpha = /^power_law(?:_sampled)?_([\d.]+)$/.exec(distribution)?.[1];
+  const alpha = /^power_law(?:_sampled)?_(\d+(?:\.\d+)?)$/.exec(distribution)?.[1];
   if (alpha === undefined) return null;
   return Array.from({ length: draws }, (_, seed) => powerLawLoads(shape, Number(alpha), seed));
 }

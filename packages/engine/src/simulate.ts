@@ -175,9 +175,15 @@ export class Simulation {
     return timeLayer(this.time, plans);
   }
 
+  /** Nobody measured a copy of whole experts: the links are taken as dispatch finds them, with twice its error bar. */
   private timedRecord(timed: TimedLayer, prefetchNs: number): StepRecord['timed'] {
-    const { provenance, source, relErrorBar } = timed.phases.dispatch;
-    const prefetch = { ns: prefetchNs, provenance, source, relErrorBar };
+    const { source, relErrorBar } = timed.phases.dispatch;
+    const prefetch = {
+      ns: prefetchNs,
+      provenance: 'derived' as const,
+      source: `weights over the links of dispatch: ${source}`,
+      relErrorBar: relErrorBar === null ? null : 2 * relErrorBar,
+    };
     return {
       stepNs: timed.stepNs + prefetchNs,
       phases: prefetchNs > 0 ? { ...timed.phases, prefetch } : timed.phases,

@@ -48,7 +48,8 @@ function experimentOf(row: CsvRow): Measured {
   const figures = systemFigures(row.cells.system ?? '');
   if (figures === null) return noFigures(row.cells.system);
   const sizes = numbersIn(row, ['num_gpus', 'bytes', 'latency_us']);
-  if (sizes === null || !(sizes.latency_us > 0)) return 'a number is missing';
+  if (sizes === null) return 'a number is missing';
+  if (sizes.num_gpus < 2) return 'fewer than two ranks';
   const operation = row.cells.op ?? '';
   return (
     collectiveExperiment(operation, sizes.num_gpus, sizes.bytes, figures, 1000 * sizes.latency_us) ??

@@ -4,8 +4,8 @@
  */
 import { type ExpertKernel, type ExpertLoad, type ExpertSizes, expertSizes } from '@epsim/model';
 import { type MoeShape, modelPresets, type Precision, precisions } from '@epsim/spec';
-import { type CsvRow, numberIn, numbersIn } from '../csv.js';
-import { loadsOf } from '../loads.js';
+import { type CsvRow, numberIn, numberOr, numbersIn } from '../csv.js';
+import { loadsOf, shapeProblem } from '../loads.js';
 import { expertModel, histogramOf, kernelMaker, meanExpertNs } from '../models/expert-models.js';
 import { type KernelFamily, kernelFamilies } from '../profiles/kernel-families.js';
 import { type Measured, noFigures, readRows, systemOf, type TableReader } from './reader.js';
@@ -21,16 +21,15 @@ function weightPrecision(dtype: string): Precision | null {
   return dtype.includes('float16') ? precisions.bf16 : null;
 }
 
-/** The shape of a row's layer, cut by its tensor-parallel degree. */
-function shapeOf(row: CsvRow, tensorWays: number): MoeShape {
+/** The shape of a row's layer, cut by its tensor-parallel degree; null where a column holds no size. */
+function shapeOf(row: CsvRow, tensorWays: number): MoeShape | null {
   const k3 = modelPresets['kimi-k3'].moe;
-  return {
-    ...k3,
-    expertCount: numberIn(row, 'num_experts') ?? k3.expertCount,
-    topK: numberIn(row, 'topk') ?? k3.topK,
-    expertWidth: numberIn(row, 'hidden_size') ?? k3.expertWidth,
-    expertInnerSize: (numberIn(row, 'inter_size') ?? k3.expertInnerSize) / tensorWays,
-  };
+  const expertCount = numberOr(row, 'num_experts', k3.expertCount);
+  const topK = numberOr(row, 'topk', k3.topK);
+  const expertWidth = numberOr(row, 'hidden_size', k3.expertWidth);
+  const innerSize = numberOr(row, 'inter_size', k3.expertInnerSize);
+  if (expertCount === null || topK === null || expertWidth === null || innerSize === null) return null;
+  return { ...k3, expertCount, topK, expertWidth, expertInnerSize: innerSize / tensorWays };
 }
 
 /** Loads by what they depend on: rows of one table share most of them. */
@@ -75,8 +74,11 @@ function inputsOf(row: CsvRow, cache: LoadCache): RowInputs | string {
   const precision = weightPrecision(dtype);
   if (precision === null) return `unknown weight format: ${dtype}`;
   const degrees = numbersIn(row, ['moe_tp', 'moe_ep', 'num_tokens']);
-  if (degrees === null) return 'a number is missing';
-  const moe = shapeOf(row, degrees.moe_tp);
+  const moe = degrees && shapeOf(row, degrees.moe_tp);
+  if (degrees === null || moe === null) return 'a number is missing';
+  const { expertCount, topK } = moe;
+  const problem = shapeProblem({ tokens: degrees.num_tokens, expertCount, topK, ranks: degrees.moe_ep });
+  if (problem !== null) return problem;
   const law = row.cells.distribution ?? '';
   const loads = cachedLoads(cache, moe, degrees.num_tokens, degrees.moe_ep, law);
   if (loads === null) return `unknown law of loads: ${law}`;
@@ -94,7 +96,7 @@ function experimentOf(row: CsvRow, fileName: string, cache: LoadCache): Measured
   const figures = systemOf(row, fileName, '');
   if (figures === null) return noFigures(row.cells.system ?? fileName);
   const measuredUs = numberIn(row, 'latency_us');
-  if (measuredUs === null || measuredUs <= 0) return 'no measured time';
+  if (measuredUs === null) return 'no measured time';
   const inputs = inputsOf(row, cache);
   if (typeof inputs === 'string') return inputs;
   const { family, spans, sizes, loads, kernelOf } = inputs;

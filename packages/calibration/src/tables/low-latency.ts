@@ -2,7 +2,7 @@
  * DeepEP's low-latency kernels: every (token, expert) copy is a message of its own, FP8 out and BF16 back.
  * Payload formulas are those of the kernels; half of the rows count nothing but start and flags.
  */
-import { type CsvRow, numberIn, numbersIn } from '../csv.js';
+import { type CsvRow, numberIn, numberOr, numbersIn } from '../csv.js';
 import type { RowModel } from '../experiment.js';
 import { exchangeNs, linkMaker, lowLatencyModel } from '../models/link-model.js';
 import { type SystemFigures, systemFigures } from '../systems.js';
@@ -63,8 +63,8 @@ export function lowLatencyExperiment(
 
 function caseOf(row: CsvRow, figures: SystemFigures): LowLatencyCase | null {
   const numbers = numbersIn(row, ['hidden', 'tokens_per_rank', 'topk', 'experts']);
-  const ep = numberIn(row, 'ep') ?? (numberIn(row, 'node_num') ?? 0) * nodeRanks(figures);
-  if (numbers === null || ep < 1) return null;
+  const ep = numberOr(row, 'ep', (numberIn(row, 'node_num') ?? 0) * nodeRanks(figures));
+  if (numbers === null || ep === null || ep < 1) return null;
   return {
     ep,
     hidden: numbers.hidden,

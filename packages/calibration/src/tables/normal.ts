@@ -2,7 +2,7 @@
  * DeepEP's normal kernels: a row goes once per node over the network and is forwarded once per rank over the
  * scale-up links, FP8 out and BF16 back. Choices are uniform over the experts of the best four nodes.
  */
-import { type CsvRow, numberIn, numbersIn } from '../csv.js';
+import { type CsvRow, numberIn, numberOr, numbersIn } from '../csv.js';
 import type { RowModel } from '../experiment.js';
 import { type Exchange, exchangeNs, linkMaker, throughputModel } from '../models/link-model.js';
 import { distinctGroups } from '../occupancy.js';
@@ -64,9 +64,10 @@ function experimentsOf(row: CsvRow, fileName: string): Measured[] | string {
   const figures = systemOf(row, fileName, '');
   if (figures === null) return noFigures(row.cells.system);
   const sizes = numbersIn(row, ['hidden', 'tokens_per_rank', 'topk', 'experts', 'node_num']);
-  if (sizes === null) return 'a number is missing';
+  const ep = sizes && numberOr(row, 'ep', sizes.node_num * nodeRanks(figures));
+  if (sizes === null || ep === null) return 'a number is missing';
   const one: LowLatencyCase = {
-    ep: numberIn(row, 'ep') ?? sizes.node_num * nodeRanks(figures),
+    ep,
     hidden: sizes.hidden,
     tokensPerRank: sizes.tokens_per_rank,
     topK: sizes.topk,

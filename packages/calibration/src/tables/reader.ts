@@ -16,6 +16,18 @@ export interface TableReader {
 /** A measured value as a model sees it, or the reason why it is skipped. */
 export type Measured = RowModel | string;
 
+/** Why a value can be neither fitted nor scored; null when it can. */
+function unusable({ groups, measured, model, predict }: RowModel): string | null {
+  for (const group of groups) {
+    const [kind, text] = group.split(' ');
+    const size = Number(text);
+    if (Number.isFinite(size) && !Number.isInteger(size)) return `${kind} is not whole`;
+  }
+  const start = model.parameters.map((parameter) => parameter.start);
+  const sound = [measured, predict(start)].every((value) => Number.isFinite(value) && value > 0);
+  return sound ? null : 'a number is out of range';
+}
+
 /**
  * Reads a table row by row. `read` gives what each measured value of a row is, or one reason to skip the whole row,
  * which then counts as `valuesPerRow` values; so does a row with the wrong number of cells.
@@ -38,7 +50,12 @@ export function readRows(
       continue;
     }
     for (const value of measured) {
-      if (typeof value === 'string') skip(value, 1);
+      if (typeof value === 'string') {
+        skip(value, 1);
+        continue;
+      }
+      const reason = unusable(value);
+      if (reason !== null) skip(reason, 1);
       else experiments.push({ ...value, line: row.line });
     }
   }

@@ -4,8 +4,8 @@
  */
 import { expertSizes, kernelTemplates } from '@epsim/model';
 import { modelPresets, precisions } from '@epsim/spec';
-import { type CsvRow, numberIn } from '../csv.js';
-import { loadsOf } from '../loads.js';
+import { type CsvRow, numberIn, numberOr } from '../csv.js';
+import { loadsOf, shapeProblem } from '../loads.js';
 import { fusedModel, histogramOf, kernelMaker, meanExpertNs } from '../models/expert-models.js';
 import { type Measured, noFigures, readRows, systemOf, type TableReader } from './reader.js';
 
@@ -30,9 +30,11 @@ function experimentsOf(row: CsvRow, fileName: string, laws: readonly string[]): 
   const figures = systemOf(row, fileName, SYSTEM);
   if (figures === null) return noFigures(row.cells.system);
   const tokens = numberIn(row, 'tokens_per_rank');
-  if (tokens === null) return 'a number is missing';
-  const ranks = numberIn(row, 'ep') ?? ranksNamedBy(fileName);
+  const ranks = numberOr(row, 'ep', ranksNamedBy(fileName));
+  if (tokens === null || ranks === null) return 'a number is missing';
   const shape = { tokens: tokens * ranks, expertCount: moe.expertCount, topK: moe.topK, ranks };
+  const problem = shapeProblem(shape);
+  if (problem !== null) return problem;
   return laws.map((law) => {
     const loads = loadsOf(shape, law, DRAWS);
     if (loads === null) return `unknown law of loads: ${law}`;

@@ -29,9 +29,13 @@ export function calibrateCommand(program: Command): void {
 
 function linesOf({ profiles, skipped }: Calibration, output: string | undefined): string {
   const percent = (error: number | null) => (error === null ? 'not known' : `${(error * 100).toFixed(1)} %`);
+  const leftOutOf = ({ groupedBy, leaveGroupOutMedianError }: Calibration['profiles'][number]) =>
+    groupedBy === null
+      ? 'unscored: all rows are one group'
+      : `left out by ${groupedBy} ${percent(leaveGroupOutMedianError)}`;
   return [
     ...profiles.flatMap((fit) => [
-      `${fit.profile}: ${fit.summary}; ${fit.rows} rows, median error ${percent(fit.medianError)}, left out by ${fit.groupedBy ?? 'nothing'} ${percent(fit.leaveGroupOutMedianError)}`,
+      `${fit.profile}: ${fit.summary}; ${fit.rows} rows, median error ${percent(fit.medianError)}, ${leftOutOf(fit)}`,
       ...Object.entries(fit.parameters).map(
         ([name, value]) => `    ${name.padEnd(18)} ${Number(value.toPrecision(5))}`,
       ),
