@@ -4,7 +4,7 @@
  * as it is finished. What is lost on the way is sent again.
  */
 import { randomBytes } from 'node:crypto';
-import { catalog, type Measured } from '@epsim/engine';
+import { catalog, type Measured, readMeasured } from '@epsim/engine';
 import { resolvedYaml, type Scenario } from '@epsim/spec';
 import { ClusterFailure } from '@epsim/transport';
 import { type Channel, JobsLost, POINTS, RedisRun } from '@epsim/transport/redis';
@@ -96,7 +96,11 @@ class Points {
     const parts: Buffer[] = [];
     await store.take(answer.result, ({ bytes }) => parts.push(Buffer.from(bytes)));
     await store.drop([...channels, answer.result]);
-    return JSON.parse(Buffer.concat(parts).toString('utf8')) as Measured;
+    try {
+      return readMeasured(Buffer.concat(parts).toString('utf8'));
+    } catch {
+      throw new JobsLost('the answer is no result of a point');
+    }
   }
 }
 

@@ -119,7 +119,6 @@ class Fabric {
       this.mail(this.beginnings).order(Array(this.shardCount).fill({ order: { over: true } }));
       await flow;
     }, FAREWELL_MS);
-    this.redis.disconnect();
   }
 
   private async begin(work: LayerWork, beginning: number): Promise<CarriedLayer> {
@@ -182,7 +181,7 @@ class Fabric {
   /** Throws when the answers that are waited for cannot come. */
   private async look(beginning: number, silentMs: number): Promise<void> {
     const orders = Array.from({ length: this.shardCount }, (_, shard) => ordersKey(this.run.id, shard));
-    if (!(await this.run.holds([...this.inboxes(beginning), ...orders]))) {
+    if (!(await this.run.keep([...this.inboxes(beginning), ...orders]))) {
       throw new JobsLost('Redis has lost its inboxes');
     }
     const { used, most } = await this.run.memory();

@@ -13,6 +13,7 @@ import {
   inboxKey,
   type Letter,
   Mail,
+  RedisFull,
   RunMovedOn,
   taskChannel,
 } from '@epsim/transport/redis';
@@ -30,12 +31,16 @@ export class ShardLayer {
   private phase: 'dispatch' | 'compute' | 'combine' = 'dispatch';
   private told = performance.now();
 
-  /** `read` gives what has come into an inbox, or throws when the run has moved on. */
+  /**
+   * `read` gives what has come into an inbox, or throws when the run has moved on. `checkLock` throws when the shard
+   * is another one's by now.
+   */
   constructor(
     private readonly job: ShardJobData,
     private readonly beginning: number,
     redis: Redis,
     private readonly read: (inbox: string) => Promise<readonly Entry[]>,
+    private readonly checkLock: () => Promise<void>,
   ) {
     this.mail = new Mail(redis, job, beginning);
     this.inbox = inboxKey(job.run, beginning, job.shard);
@@ -55,6 +60,8 @@ export class ShardLayer {
       await this.phases(await shard.begin(task));
     } catch (thrown) {
       if (thrown instanceof RunMovedOn) return;
+      // Who slept or was cut off has no say: another worker may be doing well.
+      await this.checkLock();
       const what = { phase: this.phase, outcome: outcomeOf(thrown), reason: reasonOf(thrown) };
       this.mail.say('coordinator', { shard: this.job.shard, ...what } satisfies Words);
     }
@@ -146,7 +153,7 @@ export class ShardLayer {
 
 /** What an error means for the run that waits. */
 export function outcomeOf(thrown: unknown): 'lost' | 'full' | 'failed' {
-  if (thrown instanceof FramesLost) return 'lost';
-  if (thrown instanceof ClusterFailure) return 'full';
+  if (thrown instanceof RedisFull) return 'full';
+  if (thrown instanceof FramesLost || thrown instanceof ClusterFailure) return 'lost';
   return 'failed';
 }

@@ -83,11 +83,12 @@ class ShardHolder {
   /** One layer; a new order in the middle of it ends it. */
   private async layer(given: Given, beginning: number, frames: number): Promise<void> {
     const { job, state } = this.tenure;
-    const layer = new ShardLayer(job, beginning, this.redis, async (inbox) => {
+    const read = async (inbox: string) => {
       const entries = await this.read([this.orders, inbox]);
       if (this.given !== given) throw new RunMovedOn(`run ${job.run} has moved on`);
       return entries;
-    });
+    };
+    const layer = new ShardLayer(job, beginning, this.redis, read, () => this.lookAtLock());
     await layer.carry(this.shard, given.frames, frames, (task) => {
       Atomics.store(state, STATE.step, task.step);
       Atomics.store(state, STATE.layer, task.layer);

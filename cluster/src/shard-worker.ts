@@ -47,7 +47,11 @@ export class ShardWorker {
     else hold.leave.addEventListener('abort', leave, { once: true });
     hold.doing(() => textOf(job, state));
     const tenure: ShardTenure = { job, url, name, state, lock: hold.lock };
-    return (await this.start().run(tenure)) === 'over' ? null : GIVEN_BACK;
+    try {
+      return (await this.start().run(tenure)) === 'over' ? null : GIVEN_BACK;
+    } finally {
+      hold.leave.removeEventListener('abort', leave);
+    }
   }
 
   async close(): Promise<void> {

@@ -47,9 +47,9 @@ function carried(name, shardCount, openPool) {
     session ??= new CarrySession({ ...options, dispatchFormat: 'fp32', combineFormat: 'fp32' }, openPool());
     await session.carryRows(plan, 0, hidden, out);
   }
-  function alone() {
+  async function alone() {
     reference ??= createReference(model, rankCount * tokensPerRank);
-    reference.layer(routing, 0, 0);
+    await reference.layer(routing, 0, 0);
   }
   return {
     name: `carry ${name}`,

@@ -115,6 +115,7 @@ describe.skipIf(redisBinary === null)('a cluster that cannot do a run', () => {
     for (const [url, why] of [
       [wrong, /wants another user or password/],
       [nobody, /ECONNREFUSED.*apt-get install redis-server/],
+      [`${redis.url}/99`, /DB index is out of range/],
     ] as const) {
       const { exit, stderr } = await finished(run('--redis', url));
       expect(exit).toBe(4);

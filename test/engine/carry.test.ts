@@ -1,10 +1,10 @@
-import { createShardHandler, errorTolerance, type RowPort } from '@epsim/engine';
+import { createReference, createShardHandler, errorTolerance, type RowPort } from '@epsim/engine';
 import type { RowFormat } from '@epsim/tensor';
 import { inlineShards, threadShards } from '@epsim/transport';
 import { shardEntry } from '@epsim/workers';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type CarryCase, planOf, sessionOf } from '../support/carried.js';
+import { type CarryCase, planOf, sessionOf, smallModel } from '../support/carried.js';
 import type { SmallShape } from '../support/routings.js';
 
 const anyShape = (): fc.Arbitrary<SmallShape> =>
@@ -28,6 +28,17 @@ const carry = async (c: CarryCase) => {
 };
 
 describe('a carried layer', () => {
+  test('lets signals and signs of life through while the reference is computed', async () => {
+    const shape = { rankCount: 2, tokensPerRank: 64, expertCount: 64, topK: 8, seed: 5 };
+    const model = { hiddenSize: 512, expertWidth: 512, innerSize: 512 };
+    const reference = createReference(smallModel(shape, model), 128);
+    let turns = 0;
+    const beat = setInterval(() => turns++, 1);
+    await reference.layer(planOf({ shape, model }).routing, 0, 0);
+    clearInterval(beat);
+    expect(turns).toBeGreaterThan(0);
+  });
+
   test('equals the single-process reference for any shape, replicas, dropped choices and either dispatch', async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -136,7 +136,8 @@ describe('addresses', () => {
   });
 
   test('that are none are refused without repeating them', () => {
-    for (const url of ['http://u:secret@h', 'redis:', 'secret']) {
+    const unescaped = ['/', '?', '#'].map((sign) => `redis://u:12${sign}secret@h`);
+    for (const url of ['http://u:secret@h', 'redis:', 'secret', 'redis://h/secret', ...unescaped]) {
       expect(() => addressOf(url)).toThrow(RangeError);
       expect(() => addressOf(url)).not.toThrow(/secret/);
     }

@@ -1,11 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ClusterFailure } from '@epsim/transport';
 import {
   Arrivals,
+  bounded,
   encodeFrames,
   inboxKey,
   Mail,
   MailReader,
   ordersKey,
+  RedisRun,
   RunMovedOn,
 } from '@epsim/transport/redis';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -65,6 +68,40 @@ describe.skipIf(redisBinary === null)('inboxes', () => {
     expect(JSON.parse(entries[0].bytes.toString())).toEqual({ beginning: 2, frames: 1 });
   });
 
+  test('keep what they hold when the order to make them comes again, as from a connection that broke', async () => {
+    const mail = await opened(4);
+    await mail.send([{ to: 1, channel: '4.rows', blocks }]);
+    mail.open([task, task]);
+    await mail.settled();
+    expect(await redis.admin.xlen(inboxKey('r', 4, 1))).toBe(6);
+    const [last] = await redis.admin.xrevrange(ordersKey('r', 1), '+', '-');
+    const [first] = await redis.admin.xrange(inboxKey('r', 4, 1), '-', '+');
+    expect(last[0] <= first[0]).toBe(true);
+  });
+
+  test('live for as long as their run keeps them, and what is on its way to them ends with the run', async () => {
+    const rest = { version: '1', lifeMs: 5000, expireMs: 60_000, patienceMs: 2000, note: () => {} };
+    const run = await RedisRun.open({ url: redis.url, run: 'r', ...rest });
+    const mail = await opened(5);
+    const keys = [inboxKey('r', 5, 0), inboxKey('r', 5, 1)];
+    for (const key of keys) await redis.admin.pexpire(key, 5000);
+    expect(await run.keep(keys)).toBe(true);
+    for (const key of keys) expect(await redis.admin.pttl(key)).toBeGreaterThan(50_000);
+    expect(await run.keep([...keys, inboxKey('r', 5, 7)])).toBe(false);
+    await mail.settled();
+    for (const ready of [true, false]) {
+      const connection = run.connection();
+      if (ready) await connection.ping();
+      const reading = new MailReader(connection, 2000).read([ordersKey('r', 9)], 500);
+      new Mail(connection, options, ready ? 8 : 9).open([task, task]);
+      reading.catch(() => {});
+    }
+    await run.close();
+    expect(await redis.admin.keys('epsim:run*')).toEqual([]);
+    await sleep(300);
+    expect(await redis.admin.keys('epsim:run*')).toEqual([]);
+  });
+
   test('that are gone, or never were, take nothing and tell the writer so', async () => {
     const mail = await opened(3);
     await redis.admin.del(inboxKey('r', 3, 1));
@@ -102,4 +139,32 @@ test('frames of an earlier beginning, of another run, damaged ones and what come
   ];
   for (const bytes of [...refused, Buffer.from('?')]) expect(arrivals.take(bytes)).toBeNull();
   expect(arrivals.refused).toEqual({ malformed: 1, oversized: 1, damaged: 1, foreign: 2, replayed: 1 });
+});
+
+describe('a wait', () => {
+  const block = (ms: number) => {
+    for (const until = performance.now() + ms; performance.now() < until; );
+  };
+
+  test('does not end while its thread computes, before it has heard what came', async () => {
+    for (const ms of [100, 800]) {
+      await sleep(0);
+      const answer = new Promise((resolve) => {
+        setTimeout(() => setImmediate(() => resolve('here')), 1);
+      });
+      const waited = bounded(answer, ms, () => 'nothing');
+      block(1000);
+      expect(await waited).toBe('here');
+    }
+  });
+
+  test('ends when nothing comes', async () => {
+    for (const busyMs of [0, 400]) {
+      const started = performance.now();
+      const waited = bounded(new Promise(() => {}), 200, () => 'nothing');
+      block(busyMs);
+      await expect(waited).rejects.toThrow(/^nothing \(waited/);
+      expect(performance.now() - started).toBeLessThan(5000);
+    }
+  });
 });

@@ -21,7 +21,7 @@ export {
 export { createShardHandler } from './carry/shard-handler.js';
 export { ROWS_PER_PASS, type ShardLayout, type ShardSpec, shardLayout } from './carry/shard-layout.js';
 export { catalog, type EngineCatalog } from './catalog.js';
-export { type Measured, type MeasureOptions, measure } from './measure.js';
+export { type Measured, type MeasureOptions, measure, readMeasured } from './measure.js';
 export { chooseSlots, type ReplicaRule, type SlotsByExpert, slotsByExpert } from './plan/choose-slots.js';
 export {
   choicesPerRank,

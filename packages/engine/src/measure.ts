@@ -1,7 +1,8 @@
 /** One scenario run for its numbers alone: planned and timed, nothing carried, nothing written. */
 import { activeParamCount, paramCount } from '@epsim/model';
-import { type Summary, summarize } from '@epsim/results';
+import { recordSchema, type Summary, summarize, summarySchema } from '@epsim/results';
 import type { Scenario, StepRecord } from '@epsim/spec';
+import { z } from 'zod';
 import { Simulation } from './simulate.js';
 
 export interface Measured {
@@ -33,4 +34,11 @@ export async function measure(scenario: Scenario, options: MeasureOptions): Prom
     notes: [...simulation.workload.description, ...scenario.model.assumptions],
   });
   return { summary, records };
+}
+
+const measuredSchema = z.strictObject({ summary: summarySchema, records: z.array(recordSchema) });
+
+/** What another process measured, from its JSON. Throws for what is no summary with its records. */
+export function readMeasured(json: string): Measured {
+  return measuredSchema.parse(JSON.parse(json));
 }

@@ -2,13 +2,17 @@
  * The same layer computed in one process from routing alone: no ranks, slots, plans or rows that travel.
  * It shares sizes, seeds and the tensor package with the distributed run, and nothing else.
  */
+import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import type { Routing } from '@epsim/spec';
 import { Arena, createKernel, createMemory, packedBytes, weightsInto } from '@epsim/tensor';
 import { type CarriedMatrix, type CarriedModel, carriedMatrix, hiddenSeed } from './carried-model.js';
 
+/** Longest time without a turn of the event loop: signals, and those who wait for a sign of life, wait for it. */
+const TURN_MS = 50;
+
 export interface Reference {
   /** Output of the layer for every token of `routing`, [tokens x hiddenSize]; valid until the next call. */
-  layer(routing: Routing, step: number, layer: number): Float32Array;
+  layer(routing: Routing, step: number, layer: number): Promise<Float32Array>;
 }
 
 /** A reference for layers of at most `tokenCount` tokens. */
@@ -18,14 +22,20 @@ export function createReference(model: CarriedModel, tokenCount: number): Refere
   const view = (start: number, length: number) => new Float32Array(memory.buffer, start, length);
 
   return {
-    layer(routing, step, layer) {
+    async layer(routing, step, layer) {
       const tokens = routing.tokenOffsets[routing.tokenOffsets.length - 1];
       if (tokens > tokenCount) throw new RangeError(`reference for ${tokenCount} tokens asked for ${tokens}`);
       writeHidden(routing, step, layer);
       if (model.latent) project(at.hidden, carriedMatrix(model, 'down', layer), at.latent, tokens);
       else view(at.latent, tokens * width).set(view(at.hidden, tokens * width));
       const sum = new Float32Array(tokens * width);
-      for (let expert = 0; expert < model.expertCount; expert++) addExpert(expert, layer, routing, sum);
+      let turned = performance.now();
+      for (let expert = 0; expert < model.expertCount; expert++) {
+        addExpert(expert, layer, routing, sum);
+        if (performance.now() - turned < TURN_MS) continue;
+        await eventLoopTurn();
+        turned = performance.now();
+      }
       view(model.latent ? at.latent : at.output, tokens * width).set(sum);
       if (model.latent) {
         if (model.latentNorm) kernel.rmsNorm(at.latent, at.gain, at.latent, tokens, width, 1e-5);

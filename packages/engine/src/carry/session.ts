@@ -64,12 +64,13 @@ export class CarrySession {
    */
   async carry(plan: DispatchPlan, step: number, layer: number): Promise<CarryResult> {
     const moving = this.move(plan, this.layOut(plan, step, layer));
+    moving.catch(() => {});
     // Shards load their weights meanwhile; this thread would only wait for them.
     this.reference ??= createReference(
       this.options.model,
       this.options.rankCount * this.options.tokensPerRank,
     );
-    const expected = this.reference.layer(plan.routing, step, layer);
+    const expected = await this.reference.layer(plan.routing, step, layer);
     const carried = await moving;
     const { receivedBytes } = carried;
     return { ...this.compare(plan, step, layer, carried, expected), receivedBytes };

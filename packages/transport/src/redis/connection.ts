@@ -20,10 +20,16 @@ export function addressOf(url: string): Address {
   } catch {
     throw new RangeError('not an address of Redis; write redis://[user:password@]host:port');
   }
-  const { protocol, hostname, port, pathname } = parsed;
+  const { protocol, hostname, port, pathname, search, hash } = parsed;
   if ((protocol !== 'redis:' && protocol !== 'rediss:') || hostname === '') {
     throw new RangeError(
       `not an address of Redis: ${protocol}//...; write redis://[user:password@]host:port, or rediss:// with TLS`,
+    );
+  }
+  // A password with / ? or # in it ends the host early, and the rest would be shown as a path.
+  if (!/^\/?\d*$/.test(pathname) || hash !== '' || search.includes('@')) {
+    throw new RangeError(
+      'not an address of Redis: after the port comes the number of a database or nothing; write / ? # and @ in a password as %2F %3F %23 %40',
     );
   }
   const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/i.test(hostname);
@@ -62,7 +68,9 @@ export async function openRedis(url: string, patienceMs: number, name: string): 
       redis
         .connect()
         .then(() => redis.ping())
-        .catch(() => redis.ping()),
+        .catch(() => redis.ping())
+        // A database that is not there would silently be the first one.
+        .then(() => redis.select(redis.options.db ?? 0)),
       patienceMs,
       () => last,
     );
@@ -82,11 +90,28 @@ function helpOf(thrown: unknown, last: string): string {
   return `${text}; check that it runs and can be reached (Debian: apt-get install redis-server)`;
 }
 
-/** Waits for `promise` at most `ms`; then throws ClusterFailure with `what()`. */
+/** A wait is counted in pieces of this length. */
+const TICK_MS = 500;
+
+/**
+ * Waits for `promise` at most `ms`; then throws ClusterFailure with `what()`.
+ * Time in which this thread computed, or its process was stopped, counts as one tick: what came meanwhile has not
+ * been heard yet.
+ */
 export async function bounded<T>(promise: Promise<T>, ms: number, what: () => string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new ClusterFailure(`${what()} (waited ${Math.round(ms / 1000)} s)`)), ms);
+    const tick = (left: number, last: boolean) => {
+      const length = Math.min(TICK_MS, left);
+      const began = performance.now();
+      timer = setTimeout(() => {
+        const deaf = performance.now() - began > length + TICK_MS / 5;
+        if (left > length) tick(left - length, false);
+        else if (deaf && !last) tick(TICK_MS, true);
+        else reject(new ClusterFailure(`${what()} (waited ${Math.round(ms / 1000)} s)`));
+      }, length);
+    };
+    tick(ms, false);
   });
   try {
     return await Promise.race([promise, late]);

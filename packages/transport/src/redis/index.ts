@@ -28,6 +28,7 @@ export {
   FramesLost,
   fullRedis,
   noRefusals,
+  RedisFull,
   type RefusalCounts,
   RunMovedOn,
 } from './store.js';

@@ -30,9 +30,13 @@ export interface Letter {
   readonly blocks: Iterable<Block>;
 }
 
-/** Makes so many empty streams, and writes one entry to each of those that follow in place of what they held. */
+/**
+ * Makes so many empty streams, and writes one entry to each of those that follow in place of what they held. Does
+ * nothing when the streams are there: a connection that broke has asked again, and they may hold rows by now.
+ */
 const ORDER = `
 local inboxes, at = tonumber(ARGV[2]), 3
+if inboxes > 0 and redis.call('exists', KEYS[1]) == 1 then return 1 end
 for i, key in ipairs(KEYS) do
   if i <= inboxes then
     redis.call('xadd', key, '*', 'open', '')

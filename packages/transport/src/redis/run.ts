@@ -55,6 +55,8 @@ export class RedisRun {
   private readonly pending = new Map<string, Pending>();
   private readonly beat: NodeJS.Timeout;
   private flows = 0;
+  /** Those that were given out. */
+  private readonly connections: Redis[] = [];
 
   private constructor(
     private readonly redis: Redis,
@@ -107,10 +109,11 @@ export class RedisRun {
     await this.ask(this.show());
   }
 
-  /** A connection for what waits inside Redis. */
+  /** A connection for what waits inside Redis; it ends with the run. */
   connection(): Redis {
     const redis = this.redis.duplicate();
     redis.on('error', () => {});
+    this.connections.push(redis);
     return redis;
   }
 
@@ -119,9 +122,12 @@ export class RedisRun {
     return { run, expireMs, patienceMs };
   }
 
-  /** True when all these keys are in Redis. */
-  async holds(keys: readonly string[]): Promise<boolean> {
-    return (await this.ask(this.redis.exists(...keys))) === keys.length;
+  /** Gives these keys their whole life again; false when one of them is not in Redis. */
+  async keep(keys: readonly string[]): Promise<boolean> {
+    const pipeline = this.redis.pipeline();
+    for (const key of keys) pipeline.pexpire(key, this.options.expireMs);
+    const answers = (await this.ask(pipeline.exec())) ?? [];
+    return answers.every(([error, kept]) => error === null && kept === 1);
   }
 
   async remove(keys: readonly string[]): Promise<void> {
@@ -208,6 +214,8 @@ export class RedisRun {
     const { run, patienceMs } = this.options;
     const there = this.redis.status === 'ready';
     if (there) await atMost(farewell(), farewellMs);
+    // What is still on its way must arrive before the run is cleared away, or never.
+    await Promise.all(this.connections.map(hangUp));
     await atMost(this.barrier.close(true), 1000);
     this.barrier.abandon();
     if (there) await atMost(sweepUp(this.redis, run), patienceMs);
@@ -269,4 +277,10 @@ export class RedisRun {
       throw redisFull(thrown) ?? thrown;
     }
   }
+}
+
+/** Ends a connection once all that was asked on it has been answered, or cannot be in time. */
+async function hangUp(redis: Redis): Promise<void> {
+  if (redis.status === 'ready') await atMost(redis.ping(), LOOK_MS + 1000);
+  redis.disconnect();
 }

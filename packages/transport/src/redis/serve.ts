@@ -121,7 +121,8 @@ class LaneServer {
     const workers = listening.map(({ worker }) => worker);
     // Without Redis no job can end; a job that does not end is left to its lock.
     const force = this.redis.status !== 'ready';
-    await atMost(Promise.all(workers.map((worker) => worker.close(force))), 2 * lockMs);
+    const left = [...this.closing.values(), ...workers.map((worker) => worker.close(force))];
+    await atMost(Promise.all(left), 2 * lockMs);
     for (const worker of workers) worker.abandon();
     await atMost(takeCardAway(this.redis, this.options.id), 1000);
     this.redis.disconnect();

@@ -179,13 +179,15 @@ export class FrameStore {
 }
 
 /** Redis has no memory left. */
-export function fullRedis(): ClusterFailure {
-  return new ClusterFailure(
+export class RedisFull extends ClusterFailure {}
+
+export function fullRedis(): RedisFull {
+  return new RedisFull(
     `Redis is full (maxmemory) and takes no more rows of ${MAX_FRAME_BYTES} bytes; raise maxmemory, or carry fewer tokens (carry.tokensPerRank)`,
   );
 }
 
 /** What an error of Redis means: full, or null for anything else. */
-export function redisFull(thrown: unknown): ClusterFailure | null {
+export function redisFull(thrown: unknown): RedisFull | null {
   return thrown instanceof Error && /\bOOM\b/.test(thrown.message) ? fullRedis() : null;
 }
