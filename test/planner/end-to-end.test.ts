@@ -1,7 +1,7 @@
 import {
   coveringQuantile,
   endToEndError,
-  PREFILL_KERNEL_SHARE,
+  KERNEL_SHARE,
   scoredRows,
   servingRows,
   validateEndToEnd,
@@ -26,9 +26,12 @@ test('expert-parallel decode does not get worse with the number of ranks', () =>
   }
 });
 
-test('the share of prefill that is modelled is what the published rows say', () => {
-  expect(Math.abs(validated.fittedPrefillShare - PREFILL_KERNEL_SHARE)).toBeLessThan(0.05);
-});
+test.each(['prefill', 'decode'] as const)(
+  'the share of %s that is modelled is what the rows say',
+  (phase) => {
+    expect(Math.abs(validated.fittedShares[phase] - KERNEL_SHARE[phase])).toBeLessThan(0.02);
+  },
+);
 
 test('the errors that plans take their bars from are those of the rows, a source left out of its own fit', () => {
   expect(scoredRows).toHaveLength(validated.rows.length);

@@ -50,12 +50,12 @@ function price({ feasible, layouts }: CapacityPlan): number {
 }
 
 test.each([
-  ['K3 at a rate on GB200', 'TP4 DP4 EP16', 'TP1 DP4 EP4 PP4 +4', 128, 64, 508],
-  ['K3 on H200', 'TP8 DP2 EP16', 'TP2 DP2 EP4 PP4', 72, null, 102],
-  ['K3 on GB200', 'TP4 DP4 EP16', 'TP1 DP4 EP4 PP4', 200, null, 616],
-  ['K3 at a million tokens', 'TP1 DP2 EP2 PP8', 'TP4 DP4 EP16', 27, 80, 19.8],
-  ['DeepSeek-V3 on H800', 'TP1 DP8 EP2 ETP4 PP2', 'TP1 DP2 EP2 PP8 +2', 104, null, 652],
-  ['a small model on one node', 'TP2 DP4 EP8', 'TP1 DP1 EP1', 124, null, 2530],
+  ['K3 at a rate on GB200', 'TP4 DP4 EP16', 'TP1 DP4 EP4 PP4 +4', 76, 96, 356],
+  ['K3 on H200', 'TP8 DP2 EP8 ETP2', 'TP2 DP2 EP4 PP4', 50, null, 76.3],
+  ['K3 on GB200', 'TP4 DP4 EP16', 'TP1 DP4 EP4 PP4', 200, null, 570],
+  ['K3 at a million tokens', 'TP1 DP4 EP2 ETP2 PP4', 'TP4 DP4 EP16', 10, 80, 18.2],
+  ['DeepSeek-V3 on H800', 'TP1 DP16 EP16', 'TP1 DP2 EP2 PP8 +2', 27, null, 527],
+  ['a small model on one node', 'TP4 DP2 EP8', 'TP1 DP1 EP1', 200, null, 2116],
 ] as const)('golden plan: %s is %s, fed by %s', (name, decode, prefill, sequences, fleet, rate) => {
   const [best] = planned(name).layouts;
   expect([best.layout, best.prefill?.layout, best.serving]).toEqual([decode, prefill, 'split']);

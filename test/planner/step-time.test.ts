@@ -1,5 +1,5 @@
-import { overlaps } from '@epsim/engine';
-import { networkModels } from '@epsim/network';
+import { createExchange, exchanges, kernelCosts, overlaps } from '@epsim/engine';
+import { buildTopology, networkModels, topologyKinds } from '@epsim/network';
 import {
   createStepModel,
   exchangeLine,
@@ -11,9 +11,9 @@ import {
   type OverlapName,
   placeExperts,
   shrunkPopularity,
-  stageTopology,
+  stageCluster,
 } from '@epsim/planner';
-import { modelPresets, randomSource } from '@epsim/spec';
+import { type DispatchPlan, modelPresets, randomSource } from '@epsim/spec';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { planScenario, sampleOf } from './support.js';
@@ -21,7 +21,14 @@ import { planScenario, sampleOf } from './support.js';
 const scenario = planScenario();
 const sample = sampleOf(scenario);
 const model = createStepModel(scenario, sample, 0);
-const work = { sequences: 32, newTokens: 1, contextTokens: 5000, cacheBytes: 2, logitRows: 32 };
+const work = {
+  phase: 'decode' as const,
+  sequences: 32,
+  newTokens: 1,
+  contextTokens: 5000,
+  cacheBytes: 2,
+  logitRows: 32,
+};
 
 function layoutOf(tensor: number, data: number, cut: number, pipeline = 1): Layout {
   return {
@@ -91,7 +98,7 @@ test('stages share the layers: the whole way takes as long with two stages as wi
 
 test('a line through two sizes is the network bound at every size', () => {
   const layout = layoutOf(1, 16, 1);
-  const topology = stageTopology(scenario.cluster, 16);
+  const topology = buildTopology(stageCluster(scenario.cluster, 16));
   const { dispatchBytes } = placeExperts(scenario, sample, layout);
   const line = exchangeLine(networkModels.bound, topology, dispatchBytes);
   fc.assert(
@@ -105,6 +112,26 @@ test('a line through two sizes is the network bound at every size', () => {
     }),
     { numRuns: 40 },
   );
+});
+
+test.each(['decode', 'prefill'] as const)('a plan times an exchange of %s as a run does', (phase) => {
+  const site = { ...scenario, phase, cluster: stageCluster(scenario.cluster, 16) };
+  const choice = exchanges[scenario.time.exchange];
+  const { dispatchBytes } = placeExperts(scenario, sample, layoutOf(1, 16, 1));
+  const kernel = kernelCosts(site, 'dispatch', choice);
+  if (kernel === null) throw new Error('these devices have a kernel');
+  const line = exchangeLine(networkModels.bound, buildTopology(kernel.cluster), dispatchBytes, kernel);
+  const run = createExchange(site, 'dispatch', choice, topologyKinds['nvlink-domain'], networkModels.bound);
+  for (const tokens of [1, 64, 4096]) {
+    const tokenOffsets = Int32Array.from({ length: 17 }, (_, rank) => rank * tokens);
+    const plan = { routing: { tokenOffsets } } as unknown as DispatchPlan;
+    const bytes = dispatchBytes.map((each) => tokens * each);
+    const { sentNs, receivedNs } = run.transfer(bytes, plan);
+    for (let rank = 0; rank < 16; rank++) {
+      const exact = Math.max(sentNs[rank], receivedNs[rank]);
+      expect(Math.abs(exchangeNs(line, rank, tokens) / exact - 1)).toBeLessThan(1e-3);
+    }
+  }
 });
 
 test('a token sends one row to each rank that has one of its experts, and every row comes back', () => {

@@ -34,7 +34,15 @@ export { expectedDistinctRanks } from './plan/distinct-ranks.js';
 export { sliceRouting } from './plan/slice-routing.js';
 export { carriedDispatch, dispatchOptions, Simulation, type SimulationOptions } from './simulate.js';
 export { addEstimates } from './timed/estimates.js';
-export { createExchange, type Exchange, type ExchangeChoice, exchanges } from './timed/exchanges.js';
+export {
+  createExchange,
+  type Exchange,
+  type ExchangeChoice,
+  exchanges,
+  type KernelCosts,
+  kernelCosts,
+  ranksThatCross,
+} from './timed/exchanges.js';
 export { type Overlap, overlaps } from './timed/overlaps.js';
 export { type MicroBatch, type Op, type OpSpan, type Schedule, schedule } from './timed/schedule.js';
 export { createTimeModel, type TimedLayer, type TimeModel, timeLayer } from './timed/time-layer.js';

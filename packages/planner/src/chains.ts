@@ -3,10 +3,11 @@
  * One idea: placements, exchanges and loads are worked out once for all layouts that place experts alike, and a
  * chain once for each number of tokens.
  */
+import { exchanges, kernelCosts } from '@epsim/engine';
 import type { DeviceProfile } from '@epsim/model';
-import { networkModels } from '@epsim/network';
+import { buildTopology, networkModels } from '@epsim/network';
 import type { Scenario } from '@epsim/spec';
-import { type ExchangeLine, exchangeLine, exchangeNs, groupBytes, stageTopology } from './exchanges.js';
+import { type ExchangeLine, exchangeLine, exchangeNs, groupBytes, stageCluster } from './exchanges.js';
 import { type Layout, stageRanks } from './layout.js';
 import type { LoadSample } from './load-sample.js';
 import { memo, memoBy } from './memo.js';
@@ -34,11 +35,14 @@ export function createPlacer(scenario: Scenario, sample: LoadSample): Placer {
   return memoBy(expertKey, (layout: Layout) => placeExperts(scenario, sample, layout));
 }
 
+/** What a step does; the kernels that move rows depend on it. */
+export type StepPhase = Scenario['phase'];
+
 export interface Chains {
   /** Exchanges of a layout's stage by fair shares of links; chains go by the bound. */
-  fineStage(layout: Layout): Stage;
+  fineStage(layout: Layout, phase: StepPhase): Stage;
   /** The chain of `tokens` of a whole stage. Throws RangeError where placement or topology refuse the layout. */
-  chain(layout: Layout, tokens: number): Chain;
+  chain(layout: Layout, tokens: number, phase: StepPhase): Chain;
   /** A reduce-scatter after a mixer, or the gather before it, of the tokens of an attention group. */
   groupNs(layout: Layout, tokens: number): number;
 }
@@ -50,13 +54,21 @@ export function createChains(
   placer: Placer,
 ): Chains {
   const { model, cluster } = scenario;
-  const topologies = memo((ranks: number) => stageTopology(cluster, ranks));
+  const clusters = memo((ranks: number) => stageCluster(cluster, ranks));
   const stageBy = (network: keyof typeof networkModels) =>
-    memoBy(expertKey, (layout: Layout): Stage => {
-      const topology = topologies(stageRanks(layout));
+    memoBy(stepKey, ({ layout, phase }: StepOf): Stage => {
       const placed = placer(layout);
-      const line = (bytes: Float64Array) => exchangeLine(networkModels[network], topology, bytes);
-      return { placed, dispatch: line(placed.dispatchBytes), combine: line(placed.combineBytes) };
+      const site = { ...scenario, phase, cluster: clusters(stageRanks(layout)) };
+      const line = (direction: 'dispatch' | 'combine', bytes: Float64Array) => {
+        const kernel = kernelCosts(site, direction, exchanges[scenario.time.exchange]);
+        const topology = buildTopology(kernel?.cluster ?? site.cluster);
+        return exchangeLine(networkModels[network], topology, bytes, kernel);
+      };
+      return {
+        placed,
+        dispatch: line('dispatch', placed.dispatchBytes),
+        combine: line('combine', placed.combineBytes),
+      };
     });
   const stageOf = stageBy('bound');
   const sizes = memoBy(
@@ -64,11 +76,11 @@ export function createChains(
     (layout: Layout) => cutExpertSizes(scenario, layout, profile),
   );
   const chainOf = memoBy(
-    ({ layout, tokens }: { readonly layout: Layout; readonly tokens: number }) =>
-      `${expertKey(layout)} ${tokens}`,
-    ({ layout, tokens }) => {
+    (step: StepOf & { readonly tokens: number }) => `${stepKey(step)} ${step.tokens}`,
+    (step) => {
+      const { layout, tokens } = step;
       const { device } = cluster;
-      const stage = stageOf(layout);
+      const stage = stageOf(step);
       const cases = expertTimes(stage.placed, sample, tokens, sizes(layout), device, profile);
       return meanChain(stage, cases, tokens / stageRanks(layout), layout.expertTensor);
     },
@@ -78,12 +90,13 @@ export function createChains(
     (layout: Layout): ExchangeLine => {
       const ranks = stageRanks(layout);
       const bytes = groupBytes(ranks, layout.attentionTensor, 2 * model.hiddenSize);
-      return exchangeLine(networkModels.bound, topologies(ranks), bytes);
+      return exchangeLine(networkModels.bound, buildTopology(clusters(ranks)), bytes);
     },
   );
+  const fineStageOf = stageBy('fair-share');
   return {
-    fineStage: stageBy('fair-share'),
-    chain: (layout, tokens) => chainOf({ layout, tokens }),
+    fineStage: (layout, phase) => fineStageOf({ layout, phase }),
+    chain: (layout, tokens, phase) => chainOf({ layout, tokens, phase }),
     groupNs: (layout, tokens) => (layout.attentionTensor === 1 ? 0 : exchangeNs(groups(layout), 0, tokens)),
   };
 }
@@ -113,6 +126,15 @@ function longestChain(stage: Stage, experts: Float64Array, tokens: number, exper
     longest = { dispatch, experts: own, combine };
   }
   return longest;
+}
+
+interface StepOf {
+  readonly layout: Layout;
+  readonly phase: StepPhase;
+}
+
+function stepKey({ layout, phase }: StepOf): string {
+  return `${expertKey(layout)} ${phase}`;
 }
 
 /** What tells the experts of two layouts apart. */

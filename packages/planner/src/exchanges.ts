@@ -1,17 +1,22 @@
 /**
- * How long bytes between the ranks of one stage take, as a line in the number of tokens.
+ * How long bytes between the ranks of one stage take: a line in the number of tokens, and what a kernel adds.
  * One idea: on a given network the busiest link grows in proportion to tokens, so two calls of a network model
  * give every batch size. Knows matrices of bytes, not what they mean.
  */
-import { buildTopology, type NetworkModel, networkModels, type Topology } from '@epsim/network';
+import { type KernelCosts, ranksThatCross } from '@epsim/engine';
+import { type NetworkModel, networkModels, type Topology } from '@epsim/network';
 import type { ClusterSpec } from '@epsim/spec';
 
-/** Nanoseconds of each rank for `tokens` of every rank: start + tokens x perToken, both [ranks]. */
+/** Nanoseconds that the links of each rank take for `tokens` of every rank: start + tokens x perToken, both [ranks]. */
 export interface ExchangeLine {
   readonly sentStart: Float64Array;
   readonly sentPerToken: Float64Array;
   readonly receivedStart: Float64Array;
   readonly receivedPerToken: Float64Array;
+  /** What moves the rows; null where only the links count. */
+  readonly kernel: KernelCosts | null;
+  /** 1 for ranks whose bytes cross domains, [ranks]. */
+  readonly crosses: Uint8Array;
 }
 
 const MANY_TOKENS = 1e6;
@@ -19,12 +24,14 @@ const NEXT_TO_NOTHING = 1e-9;
 
 /**
  * Bytes of one token from each rank to each, [ranks x ranks], to a line, by a model of the network. Latencies are
- * those of next to no bytes; the rest is in proportion to bytes, as both the bound and fair shares are.
+ * those of next to no bytes; the rest is in proportion to bytes, as both the bound and fair shares are. `topology`
+ * has the links at the rates that `kernel` reaches.
  */
 export function exchangeLine(
   network: NetworkModel,
   topology: Topology,
   bytesPerToken: Float64Array,
+  kernel: KernelCosts | null = null,
 ): ExchangeLine {
   const few = networkModels.bound.transfer(topology, scaled(bytesPerToken, NEXT_TO_NOTHING));
   const many = network.transfer(topology, scaled(bytesPerToken, MANY_TOKENS));
@@ -34,15 +41,27 @@ export function exchangeLine(
     sentPerToken: few.sentNs.map((start, r) => slope(start, r, many.sentNs)),
     receivedStart: few.receivedNs,
     receivedPerToken: few.receivedNs.map((start, r) => slope(start, r, many.receivedNs)),
+    kernel,
+    crosses: ranksThatCross(bytesPerToken, topology),
   };
 }
 
-/** When a rank has sent all of `tokens` and received all that is for it: the later of both, ns. */
+/** When a rank has sent all of `tokens`, and received all that is for it, ns. */
+export function sentNs(line: ExchangeLine, rank: number, tokens: number): number {
+  return withKernel(line, rank, tokens, line.sentStart[rank] + tokens * line.sentPerToken[rank]);
+}
+
+export function receivedNs(line: ExchangeLine, rank: number, tokens: number): number {
+  return withKernel(line, rank, tokens, line.receivedStart[rank] + tokens * line.receivedPerToken[rank]);
+}
+
+/** The later of both. */
 export function exchangeNs(line: ExchangeLine, rank: number, tokens: number): number {
-  return Math.max(
-    line.sentStart[rank] + tokens * line.sentPerToken[rank],
-    line.receivedStart[rank] + tokens * line.receivedPerToken[rank],
-  );
+  return Math.max(sentNs(line, rank, tokens), receivedNs(line, rank, tokens));
+}
+
+function withKernel({ kernel, crosses }: ExchangeLine, rank: number, tokens: number, wireNs: number): number {
+  return kernel === null ? wireNs : kernel.rankNs(wireNs, tokens, crosses[rank] === 1);
 }
 
 function scaled(matrix: Float64Array, factor: number): Float64Array {
@@ -58,11 +77,6 @@ export function groupBytes(ranks: number, ways: number, bytesPerRank: number): F
       if (to !== from) out[from * ranks + to] = bytesPerRank / ways;
   }
   return out;
-}
-
-/** The network of `ranks` ranks of a cluster. Throws RangeError for a number of ranks that the topology refuses. */
-export function stageTopology(cluster: ClusterSpec, ranks: number): Topology {
-  return buildTopology(stageCluster(cluster, ranks));
 }
 
 /**

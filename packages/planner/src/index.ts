@@ -1,10 +1,10 @@
 export { enumerateLayouts } from './candidates.js';
 export { createPlacer } from './chains.js';
 export { economicsOf } from './economics.js';
-export { PREFILL_KERNEL_SHARE } from './engine-share.js';
+export { KERNEL_SHARE } from './engine-share.js';
 export { coveringQuantile, endToEndError, wideningOf } from './errors/error-bar.js';
 export { scoredRows } from './errors/scored-rows.js';
-export { exchangeLine, exchangeNs, groupBytes, stageTopology } from './exchanges.js';
+export { exchangeLine, exchangeNs, groupBytes, stageCluster } from './exchanges.js';
 export { type LauncherName, launchers, launchText } from './launch/index.js';
 export type { LaunchPool } from './launch/launcher.js';
 export { layerKinds } from './layer-kinds.js';

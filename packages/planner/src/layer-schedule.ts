@@ -4,6 +4,7 @@
  */
 import { type MicroBatch, type Op, overlaps, schedule } from '@epsim/engine';
 import type { Stage } from './chains.js';
+import { receivedNs, sentNs } from './exchanges.js';
 
 export type OverlapName = keyof typeof overlaps;
 
@@ -24,17 +25,17 @@ export function microBatch(
 ): MicroBatch {
   const ranks = experts.length * expertTensor;
   const all = (ns: number) => new Float64Array(ranks).fill(ns);
-  const at = (start: Float64Array, slope: Float64Array) => start.map((ns, r) => ns + tokens * slope[r]);
+  const each = (ns: (rank: number) => number) => Float64Array.from({ length: ranks }, (_, rank) => ns(rank));
   const { dispatch, combine, placed } = stage;
   return {
     pre: all(parts.before),
     shared: all(parts.shared),
-    experts: Float64Array.from({ length: ranks }, (_, r) => experts[Math.floor(r / expertTensor)]),
+    experts: each((rank) => experts[Math.floor(rank / expertTensor)]),
     post: all(parts.after),
-    dispatchSentNs: at(dispatch.sentStart, dispatch.sentPerToken),
-    dispatchReceivedNs: at(dispatch.receivedStart, dispatch.receivedPerToken),
-    combineSentNs: at(combine.sentStart, combine.sentPerToken),
-    combineReceivedNs: at(combine.receivedStart, combine.receivedPerToken),
+    dispatchSentNs: each((rank) => sentNs(dispatch, rank, tokens)),
+    dispatchReceivedNs: each((rank) => receivedNs(dispatch, rank, tokens)),
+    combineSentNs: each((rank) => sentNs(combine, rank, tokens)),
+    combineReceivedNs: each((rank) => receivedNs(combine, rank, tokens)),
     sends: Uint8Array.from(placed.dispatchBytes, (bytes) => (bytes > 0 ? 1 : 0)),
   };
 }

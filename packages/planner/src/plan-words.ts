@@ -1,10 +1,11 @@
 /**
  * What a plan took for granted and where its numbers come from, in sentences.
  */
+import { exchanges, kernelCosts } from '@epsim/engine';
 import { profileFor } from '@epsim/model';
 import { formatBytes, formatNs, type PlanRequest, type Scenario } from '@epsim/spec';
 import { FLEET_LOAD } from './economics.js';
-import { PREFILL_KERNEL_SHARE } from './engine-share.js';
+import { KERNEL_SHARE } from './engine-share.js';
 import { endToEndError } from './errors/error-bar.js';
 import { scoredRows } from './errors/scored-rows.js';
 import type { LoadSample } from './load-sample.js';
@@ -19,7 +20,7 @@ export function assumptionsOf(scenario: Scenario, plan: PlanRequest, sample: Loa
     ...sample.description,
     `decode steps see the mean context, ${requests.inputTokens} + ${Math.ceil(requests.outputTokens / 2)} tokens; memory holds whole requests`,
     `cache in ${engine.cacheFormat}, windows ${engine.windows}; ${formatBytes(engine.memoryFraction * device.memoryBytes)} of ${formatBytes(device.memoryBytes)} are used, ${formatBytes(engine.reserveBytes)} of it by libraries`,
-    `${formatNs(engine.stepOverheadNs)} between steps; modelled kernels are ${100 * PREFILL_KERNEL_SHARE} % of a prefill step`,
+    `${formatNs(engine.stepOverheadNs)} between steps; modelled kernels are ${100 * KERNEL_SHARE.prefill} % of a prefill step and ${100 * KERNEL_SHARE.decode} % of a decode step`,
     scenario.time.overlap === null
       ? 'each layout overlaps phases in whichever way is faster'
       : `phases overlap as time.overlap says: ${scenario.time.overlap}`,
@@ -38,7 +39,8 @@ export function assumptionsOf(scenario: Scenario, plan: PlanRequest, sample: Loa
   ];
 }
 
-export function sourcesOf({ model, cluster }: Scenario): Readonly<Record<string, string>> {
+export function sourcesOf(scenario: Scenario): Readonly<Record<string, string>> {
+  const { model, cluster } = scenario;
   const profile = profileFor(cluster.device, model.precision.routedExperts);
   const { scaleUp, scaleOut } = cluster.topology;
   const step = 'steps of the parts below';
@@ -56,12 +58,23 @@ export function sourcesOf({ model, cluster }: Scenario): Readonly<Record<string,
     device: cluster.device.source,
     experts: `${profile.provenance}: ${profile.source}${bar}`,
     attention: `derived: roofline of ${cluster.device.name} at fractions of ${profile.name}`,
+    ...exchangeSources(scenario),
     scaleUp: `${scaleUp.achieved.provenance}: ${scaleUp.achieved.source}`,
     ...(scaleOut === null
       ? {}
       : { scaleOut: `${scaleOut.achieved.provenance}: ${scaleOut.achieved.source}` }),
     error: errorSource(),
   };
+}
+
+/** What moves the rows of each phase; phases whose exchange is links alone have no entry. */
+function exchangeSources(scenario: Scenario): Readonly<Record<string, string>> {
+  const choice = exchanges[scenario.time.exchange];
+  const entries = (['prefill', 'decode'] as const).flatMap((phase) => {
+    const kernel = kernelCosts({ ...scenario, phase }, 'dispatch', choice);
+    return kernel === null ? [] : [[`${phase}Exchange`, `${kernel.provenance}: ${kernel.source}`]];
+  });
+  return Object.fromEntries(entries);
 }
 
 function errorSource(): string {

@@ -4,7 +4,7 @@
  * the loads that were timed before. Knows nothing of fleets, money or what else was tried.
  */
 import type { PlanRequest } from '@epsim/spec';
-import { PREFILL_KERNEL_SHARE } from './engine-share.js';
+import { KERNEL_SHARE } from './engine-share.js';
 import type { OverlapName } from './layer-schedule.js';
 import { type Layout, layoutName, stageRanks } from './layout.js';
 import { memoBy } from './memo.js';
@@ -154,6 +154,7 @@ function decodePool(
   const { requests, engine } = plan;
   const each = sequences / layout.pipeline;
   const work: StepWork = {
+    phase: 'decode',
     sequences: each,
     newTokens: drafted,
     contextTokens: requests.inputTokens + Math.ceil(requests.outputTokens / 2) + drafted,
@@ -162,7 +163,8 @@ function decodePool(
   };
   const time = step[fidelity](layout, work, overlap);
   // Micro-batches follow one another through the stages; each waits for the slowest stage, or for its own way.
-  const stepNs = Math.max(time.totalNs, layout.pipeline * time.stageNs) + engine.stepOverheadNs;
+  const kernelsNs = Math.max(time.totalNs, layout.pipeline * time.stageNs);
+  const stepNs = kernelsNs / KERNEL_SHARE.decode + engine.stepOverheadNs;
   const tpotNs = stepNs / engine.acceptedTokens;
   return {
     ...{ layout, overlap, sequences, tpotNs, step: time },
@@ -185,14 +187,15 @@ function chunkTime(
   const { requests, engine } = plan;
   const sequences = tokens / newTokens;
   const work: StepWork = {
+    phase: 'prefill',
     ...{ sequences, newTokens, cacheBytes },
     contextTokens: requests.inputTokens,
     logitRows: Math.max(1, sequences),
   };
   const time = step[fidelity](layout, work, overlap);
   return {
-    enterNs: time.stageNs / PREFILL_KERNEL_SHARE + engine.stepOverheadNs,
-    leaveNs: time.totalNs / PREFILL_KERNEL_SHARE + engine.stepOverheadNs * layout.pipeline,
+    enterNs: time.stageNs / KERNEL_SHARE.prefill + engine.stepOverheadNs,
+    leaveNs: time.totalNs / KERNEL_SHARE.prefill + engine.stepOverheadNs * layout.pipeline,
     step: time,
   };
 }

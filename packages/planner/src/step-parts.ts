@@ -12,10 +12,12 @@ import {
   rooflineNs,
 } from '@epsim/model';
 import type { ClusterSpec, DeviceSpec, LayerShape, ModelShape } from '@epsim/spec';
+import type { StepPhase } from './chains.js';
 import { sliceOf } from './slice.js';
 
 /** A step of one attention group. */
 export interface StepWork {
+  readonly phase: StepPhase;
   /** Sequences of the group in one micro-batch of the step; a fraction where a prompt is computed in chunks. */
   readonly sequences: number;
   /** New tokens of each sequence. */

@@ -7,7 +7,14 @@
 import { overlaps } from '@epsim/engine';
 import { profileFor } from '@epsim/model';
 import type { Scenario } from '@epsim/spec';
-import { type Chain, type Chains, createChains, createPlacer, type Placer } from './chains.js';
+import {
+  type Chain,
+  type Chains,
+  createChains,
+  createPlacer,
+  type Placer,
+  type StepPhase,
+} from './chains.js';
 import { type LayerKind, layerKinds } from './layer-kinds.js';
 import { microBatch, type OverlapName, steadyLayerNs } from './layer-schedule.js';
 import { type Layout, stageRanks } from './layout.js';
@@ -71,6 +78,7 @@ interface LayerAt {
   /** Both collectives of a tensor-parallel group. */
   readonly groupNs: number;
   readonly tokensPerRank: number;
+  readonly phase: StepPhase;
 }
 
 type LayerTime = (source: StepSource, at: LayerAt) => number;
@@ -153,12 +161,13 @@ function layersNs(
   sums.shared += times * parts.shared;
   sums.tensorGroups += times * groupNs;
   if (layer.ffn?.kind !== 'moe') return times * (parts.attention + parts.before + groupNs);
-  const chain = chains.chain(layout, tokens * layout.attentionData);
+  const { phase } = part;
+  const chain = chains.chain(layout, tokens * layout.attentionData, phase);
   sums.experts += times * chain.experts;
   sums.dispatch += times * chain.dispatch;
   sums.combine += times * chain.combine;
   const tokensPerRank = tokens / layout.attentionTensor;
-  return count * layerTime(source, { layout, overlap, chain, parts, groupNs, tokensPerRank });
+  return count * layerTime(source, { layout, overlap, chain, parts, groupNs, tokensPerRank, phase });
 }
 
 /** How much longer computing takes while the other half of the batch travels. */
@@ -186,8 +195,8 @@ const boundNs: LayerTime = ({ scenario }, { overlap, chain, parts, groupNs }) =>
 /** The schedule of every rank, with links shared fairly, averaged over the sampled layers. */
 const refinedNs: LayerTime = (source, at) => {
   const { scenario, chains } = source;
-  const { layout, overlap, chain, parts, groupNs, tokensPerRank } = at;
-  const stage = chains.fineStage(layout);
+  const { layout, overlap, chain, parts, groupNs, tokensPerRank, phase } = at;
+  const stage = chains.fineStage(layout, phase);
   const slow = slowdown(scenario, overlap);
   const local = {
     before: slow * (parts.attention + parts.before) + groupNs,

@@ -55,7 +55,7 @@ const endToEnd = z.strictObject({
       error: z.number().describe('predicted / published - 1'),
       leaveOutError: z
         .number()
-        .describe("the same with the row's source left out of the fit of the prefill share"),
+        .describe("the same with the row's source left out of the fit of the phase's share"),
       partsError: z.number().describe("errors of the step's parts, weighted by time"),
       assumed: z.array(z.string()).describe('what the source is silent on'),
     }),
@@ -63,9 +63,9 @@ const endToEnd = z.strictObject({
   ...{ medianError: z.number(), p90Error: z.number(), bias: z.number() },
   medianErrorByPhase: z.strictObject({ prefill: z.number(), decode: z.number() }),
   leaveSourceOutMedianError: z.number(),
-  fittedPrefillShare: z
-    .number()
-    .describe('share of a prefill step that modelled kernels are, as all rows fit it'),
+  fittedShares: z
+    .strictObject({ prefill: z.number(), decode: z.number() })
+    .describe('share of a step that modelled kernels are, as all rows fit it'),
 });
 
 export const validationSchema = z.strictObject({

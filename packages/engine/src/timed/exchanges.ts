@@ -63,6 +63,42 @@ export interface Exchange {
   transfer(bytesPerPair: Float64Array, plan: DispatchPlan): Transfer;
 }
 
+/** What a kernel adds to the time of the links, and the cluster with links at the rates that it reaches. */
+export interface KernelCosts extends Pick<LinkCosts, 'provenance' | 'source' | 'relErrorBar'> {
+  /** Its links have no latency: the kernel's start holds it. */
+  readonly cluster: ClusterSpec;
+  /** Nanoseconds of a rank with `tokens` whose links take `wireNs`; `crosses` where bytes leave its domain. */
+  rankNs(wireNs: number, tokens: number, crosses: boolean): number;
+}
+
+/** The costs of a scenario's kernel; null where only the links count, or no system was measured. */
+export function kernelCosts(
+  scenario: Scenario,
+  direction: 'dispatch' | 'combine',
+  choice: ExchangeChoice,
+): KernelCosts | null {
+  const { cluster, workload } = scenario;
+  const { moe } = scenario.model;
+  const kernel = choice.kernel(scenario);
+  if (kernel === null) return null;
+  const measuredAt = { ep: cluster.rankCount, hidden: moe.expertWidth, tokens: workload.tokensPerRank };
+  const costs = linkCosts(cluster.device, kernel, direction, measuredAt);
+  if (costs === null) return null;
+  const { link, provenance, relErrorBar } = costs;
+  const units = workingUnits(moe.expertCount, cluster.device.smCount ?? USUAL_SM_COUNT);
+  const startNs = link.startNs + link.perMessageNs * moe.expertCount;
+  return {
+    ...{ provenance, relErrorBar, source: `${kernel} kernels: ${costs.source}` },
+    cluster: withFractions(cluster, costs),
+    rankNs: (wireNs, tokens, crosses) =>
+      combine(
+        startNs + (crosses ? link.outStartNs : 0),
+        wireNs + (link.rowNs * tokens) / units,
+        link.overlapExponent,
+      ),
+  };
+}
+
 export function createExchange(
   scenario: Scenario,
   direction: 'dispatch' | 'combine',
@@ -70,35 +106,20 @@ export function createExchange(
   kind: TopologyKind,
   network: NetworkModel,
 ): Exchange {
-  const { cluster } = scenario;
-  const kernel = choice.kernel(scenario);
-  const measuredAt = {
-    ep: cluster.rankCount,
-    hidden: scenario.model.moe.expertWidth,
-    tokens: scenario.workload.tokensPerRank,
-  };
-  const costs = kernel === null ? null : linkCosts(cluster.device, kernel, direction, measuredAt);
-  if (costs === null) return plainExchange(cluster, kind, network);
-  const topology = kind.build(withFractions(cluster, costs));
-  const { link } = costs;
-  const units = workingUnits(scenario.model.moe.expertCount, cluster.device.smCount ?? USUAL_SM_COUNT);
+  const kernel = kernelCosts(scenario, direction, choice);
+  if (kernel === null) return plainExchange(scenario.cluster, kind, network);
+  const { provenance, source, relErrorBar } = kernel;
+  const topology = kind.build(kernel.cluster);
   return {
-    topology,
-    provenance: costs.provenance,
-    source: `${kernel} kernels: ${costs.source}`,
-    relErrorBar: costs.relErrorBar,
+    ...{ topology, provenance, source, relErrorBar },
     transfer(bytesPerPair, plan) {
       const wire = network.transfer(topology, bytesPerPair);
       const crossing = ranksThatCross(bytesPerPair, topology);
+      const { tokenOffsets } = plan.routing;
       const addKernel = (ns: Float64Array) =>
-        ns.map((wireNs, rank) => {
-          const tokens = plan.routing.tokenOffsets[rank + 1] - plan.routing.tokenOffsets[rank];
-          const fixed =
-            link.startNs +
-            link.perMessageNs * scenario.model.moe.expertCount +
-            (crossing[rank] ? link.outStartNs : 0);
-          return combine(fixed, wireNs + (link.rowNs * tokens) / units, link.overlapExponent);
-        });
+        ns.map((wireNs, rank) =>
+          kernel.rankNs(wireNs, tokenOffsets[rank + 1] - tokenOffsets[rank], crossing[rank] === 1),
+        );
       const sentNs = addKernel(wire.sentNs);
       const receivedNs = addKernel(wire.receivedNs);
       return { ...wire, sentNs, receivedNs, ns: Math.max(...sentNs, ...receivedNs) };
@@ -133,8 +154,8 @@ function withFractions(cluster: ClusterSpec, { link, provenance, source }: LinkC
   };
 }
 
-/** True for ranks that send to or receive from another domain. */
-function ranksThatCross(bytesPerPair: Float64Array, topology: Topology): Uint8Array {
+/** 1 for ranks that send to or receive from another domain, [ranks]. */
+export function ranksThatCross(bytesPerPair: Float64Array, topology: Topology): Uint8Array {
   const n = topology.rankCount;
   const crossing = new Uint8Array(n);
   for (let s = 0; s < n; s++) {

@@ -3,13 +3,12 @@
  * One idea: a part that was measured has the error of what its fit did not see; one that borrows from a relative,
  * or lies outside what was measured, twice that. Knows parts of a step, nothing of whole systems.
  */
-import { createExchange, exchanges } from '@epsim/engine';
+import { exchanges, kernelCosts } from '@epsim/engine';
 import { expertErrorBar, profileFor, ROOFLINE_ERROR } from '@epsim/model';
-import { networkModels, topologyKinds } from '@epsim/network';
 import type { Scenario } from '@epsim/spec';
+import type { StepPhase } from '../chains.js';
 import { stageCluster } from '../exchanges.js';
 import { type Layout, slotsOfLayout, stageRanks } from '../layout.js';
-import { memo } from '../memo.js';
 import type { StepParts } from '../step-time.js';
 
 export interface PartError {
@@ -21,7 +20,7 @@ export interface PartError {
 export type PartErrors = Readonly<Record<keyof StepParts, PartError>>;
 
 /** Errors of the parts of a layer step of `tokens` of a whole stage. */
-export type FindPartErrors = (layout: Layout, tokens: number) => PartErrors;
+export type FindPartErrors = (layout: Layout, tokens: number, phase: StepPhase) => PartErrors;
 
 /** Of a kernel on an architecture that nobody measured it on: H200 predicted from Blackwell was off by 62 % in the median. */
 const UNMEASURED_ERROR = 0.6;
@@ -30,9 +29,11 @@ export function createPartErrors(scenario: Scenario): FindPartErrors {
   const { model } = scenario;
   const roofline = { relError: ROOFLINE_ERROR, source: 'roofline at fractions that were fitted on H800' };
   const attention = attentionError(scenario);
-  const links = memo((ranks: number) => linkError(scenario, ranks));
-  return (layout, tokens) => {
-    const link = links(stageRanks(layout));
+  return (layout, tokens, phase) => {
+    const ranks = stageRanks(layout);
+    const cluster = stageCluster(scenario.cluster, ranks);
+    const workload = { ...scenario.workload, tokensPerRank: tokens / ranks };
+    const link = linkError({ ...scenario, phase, cluster, workload });
     const { moe } = model;
     const [slots] = slotsOfLayout(moe.expertCount, layout);
     const rows = (tokens * moe.topK) / (moe.expertCount + layout.redundantExperts);
@@ -65,20 +66,15 @@ function attentionError({ model }: Scenario): PartError {
 }
 
 /** The kernels that move rows, or the links' own figures where those are borrowed. */
-function linkError(scenario: Scenario, rankCount: number): PartError {
-  const { topology } = scenario.cluster;
-  const cluster = stageCluster(scenario.cluster, rankCount);
+function linkError(scenario: Scenario): PartError {
+  const { topology, rankCount } = scenario.cluster;
   const { achieved } =
     topology.scaleOut !== null && rankCount > topology.domainRanks ? topology.scaleOut : topology.scaleUp;
-  const kernel = createExchange(
-    { ...scenario, cluster },
-    'dispatch',
-    exchanges[scenario.time.exchange],
-    topologyKinds[topology.kind as keyof typeof topologyKinds],
-    networkModels.bound,
-  );
-  const own = kernel.relErrorBar;
-  if (own === null) return { relError: UNMEASURED_ERROR, source: `links alone: ${achieved.source}` };
+  const kernel = kernelCosts(scenario, 'dispatch', exchanges[scenario.time.exchange]);
+  const own = kernel?.relErrorBar ?? null;
+  if (kernel === null || own === null) {
+    return { relError: UNMEASURED_ERROR, source: `links alone: ${achieved.source}` };
+  }
   const borrowed = kernel.provenance === 'fitted' && achieved.provenance === 'derived';
   return {
     relError: borrowed ? 2 * own : own,

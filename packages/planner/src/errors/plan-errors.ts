@@ -4,6 +4,7 @@
  */
 import { overlaps } from '@epsim/engine';
 import type { Scenario } from '@epsim/spec';
+import type { StepPhase } from '../chains.js';
 import { layoutRanks } from '../layout.js';
 import type { DecodePool, PrefillPool } from '../pools.js';
 import type { Evaluated } from '../search.js';
@@ -37,12 +38,17 @@ export interface FindErrors {
 export function createPlanErrors(scenario: Scenario): FindErrors {
   const partErrors = createPartErrors(scenario);
   const drafted = 1 + (scenario.plan?.engine.mtpLayers ?? 0);
-  const barOf = ({ layout, overlap, step }: DecodePool | PrefillPool, groupTokens: number) => {
+  const barOf = (
+    { layout, overlap, step }: DecodePool | PrefillPool,
+    groupTokens: number,
+    phase: StepPhase,
+  ) => {
     const tokens = (groupTokens * layout.attentionData) / overlaps[overlap].microBatches;
-    return errorBarOf(step.parts, partErrors(layout, tokens));
+    return errorBarOf(step.parts, partErrors(layout, tokens, phase));
   };
-  const decode = (pool: DecodePool) => barOf(pool, (pool.sequences * drafted) / pool.layout.pipeline);
-  const prefill = (pool: PrefillPool) => barOf(pool, pool.chunkTokens);
+  const decode = (pool: DecodePool) =>
+    barOf(pool, (pool.sequences * drafted) / pool.layout.pipeline, 'decode');
+  const prefill = (pool: PrefillPool) => barOf(pool, pool.chunkTokens, 'prefill');
   return Object.assign(
     (one: Evaluated): PlanErrors => {
       const step = decode(one.decode);

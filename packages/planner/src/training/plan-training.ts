@@ -105,7 +105,7 @@ function trainingLayout(
     const [best] = timed.sort((a, b) => a.forward + a.backward - b.forward - b.backward);
     const { forward, backward, bubble, parts } = best;
     const batchTokens = (tokens * layout.attentionData) / overlaps[best.overlap].microBatches;
-    const bar = errorBarOf(parts, errors(layout, batchTokens), false);
+    const bar = errorBarOf(parts, errors(layout, batchTokens, 'train'), false);
     const phases: TrainingPhases = { forward, backward, bubble, ...once };
     const stepNs = forward + backward + bubble + once.gradients + once.optimizer;
     const tokensPerSec = (1e9 * training.globalBatchTokens) / stepNs / cluster.rankCount;
@@ -134,6 +134,7 @@ function pipelineTime(
   const time = step.bound(
     layout,
     {
+      phase: 'train',
       sequences: training.microBatchSequences,
       newTokens: training.sequenceTokens,
       contextTokens: training.sequenceTokens,

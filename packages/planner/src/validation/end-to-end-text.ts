@@ -7,7 +7,7 @@ export function endToEndText({ rows, ...score }: EndToEnd): string {
   const width = Math.max(...names.map((name) => name.length));
   return [
     `${rows.length} published serving throughputs, tokens/s per rank: median error ${percent(score.medianError)}, 90th percentile ${percent(score.p90Error)}, bias ${percent(score.bias)}`,
-    `    prefill ${percent(score.medianErrorByPhase.prefill)}, decode ${percent(score.medianErrorByPhase.decode)}; a source left out of the one fitted share ${percent(score.leaveSourceOutMedianError)}`,
+    `    prefill ${percent(score.medianErrorByPhase.prefill)}, decode ${percent(score.medianErrorByPhase.decode)}; a source left out of the fitted shares ${percent(score.leaveSourceOutMedianError)}`,
     ...rows.flatMap(({ published, predicted, error, assumed }, i) => [
       `  ${names[i].padEnd(width)} ${published.toFixed(0).padStart(7)} published ${predicted.toFixed(0).padStart(7)} predicted ${percent(error).padStart(8)}`,
       ...(assumed.length === 0 ? [] : [`      assumed: ${assumed.join('; ')}`]),

@@ -5,7 +5,7 @@
 import { catalog } from '@epsim/engine';
 import { parseScenario, type Scenario } from '@epsim/spec';
 import { createPlacer } from '../chains.js';
-import { PREFILL_KERNEL_SHARE } from '../engine-share.js';
+import { KERNEL_SHARE } from '../engine-share.js';
 import { createPlanErrors } from '../errors/plan-errors.js';
 import type { Layout } from '../layout.js';
 import { type LoadSample, sampleLoads } from '../load-sample.js';
@@ -22,7 +22,7 @@ export interface ValidatedRow {
   readonly predicted: number;
   /** predicted / published - 1. */
   readonly error: number;
-  /** The same with the row's source left out of the fit of the prefill share. */
+  /** The same with the row's source left out of the fit of the phase's share. */
   readonly leaveOutError: number;
   /** What the errors of its step's parts come to, and so the bar that half and nine tenths of the rows should lie within. */
   readonly partsError: number;
@@ -39,8 +39,8 @@ export interface EndToEnd {
   readonly medianErrorByPhase: Readonly<Record<ServingRow['phase'], number>>;
   /** Median |error| when the share of modelled kernels is fitted without the source of the row. */
   readonly leaveSourceOutMedianError: number;
-  /** The share that the prefill rows of all sources fit best. */
-  readonly fittedPrefillShare: number;
+  /** The shares that the rows of all sources fit best. */
+  readonly fittedShares: Readonly<Record<ServingRow['phase'], number>>;
 }
 
 /** Predicts every published row; takes a few seconds. */
@@ -85,29 +85,29 @@ export function validateEndToEnd(rows: readonly ServingRow[] = servingRows): End
       absolute((row) => row.leaveOutError),
       0.5,
     ),
-    fittedPrefillShare: fittedShare(validated),
+    fittedShares: { prefill: fittedShare(validated, 'prefill'), decode: fittedShare(validated, 'decode') },
   };
 }
 
 type TimedRow = Omit<ValidatedRow, 'leaveOutError'>;
 
 /** The share with which the medians of the sources have no bias: their median, so that no source outvotes others by rows. */
-function fittedShare(rows: readonly TimedRow[]): number {
-  const prefill = rows.filter(({ phase }) => phase === 'prefill');
-  const sources = [...new Set(prefill.map(({ source }) => source))];
+function fittedShare(rows: readonly TimedRow[], phase: ServingRow['phase']): number {
+  const ofPhase = rows.filter((row) => row.phase === phase);
+  const sources = [...new Set(ofPhase.map(({ source }) => source))];
   const medians = sources.map((source) =>
     quantile(
-      prefill.filter((row) => row.source === source).map((row) => row.published / row.predicted),
+      ofPhase.filter((row) => row.source === source).map((row) => row.published / row.predicted),
       0.5,
     ),
   );
-  return PREFILL_KERNEL_SHARE * quantile(medians, 0.5);
+  return KERNEL_SHARE[phase] * quantile(medians, 0.5);
 }
 
 function errorWithoutSource(row: TimedRow, rows: readonly TimedRow[]): number {
-  if (row.phase === 'decode') return row.error;
-  const share = fittedShare(rows.filter(({ source }) => source !== row.source));
-  return ((row.predicted / PREFILL_KERNEL_SHARE) * share) / row.published - 1;
+  const { phase, predicted, published } = row;
+  const others = rows.filter(({ source }) => source !== row.source);
+  return ((predicted / KERNEL_SHARE[phase]) * fittedShare(others, phase)) / published - 1;
 }
 
 function scenarioOf(row: ServingRow): Scenario {
