@@ -291,4 +291,16 @@ describe('where results cannot be written', () => {
     const sweep = epsim(['sweep', small, '--vary', 'steps=1,2', '--out', join(folder, 'file')]);
     expect(sweep).toMatchObject({ status: 2, stdout: '' });
   });
+
+  test('plan and journey say so before they work, also where the system makes no folders', () => {
+    for (const args of [
+      ['plan', join(root, 'scenarios/k3-plan.yaml')],
+      ['journey'],
+      ['journey', '--scale'],
+    ]) {
+      const outcome = epsim([...args, '--out', '/proc/epsim/results']);
+      expect(outcome).toMatchObject({ status: 2, stdout: '' });
+      expect(outcome.stderr).toMatch(/^\/proc\/epsim\/results: cannot make the folder [^\n]*\n$/);
+    }
+  });
 });

@@ -132,6 +132,16 @@ describe('epsim journey', () => {
     ['a token beyond the stream', ['--token', '99'], /token 99 is not in a stream of 38/],
     ['a text that is too long', ['--text', 'x'.repeat(257)], /a text of 257 characters; at most 256/],
     ['a letter outside the vocabulary', ['--text', 'né'], /character 1 \(é\) is not printable ASCII/],
+    [
+      'a folder that is a file, before it trains',
+      ['--out', join(root, 'package.json'), '--train'],
+      /package\.json is a file, not a folder/,
+    ],
+    [
+      'a token beyond the stream, before it trains',
+      ['--token', '99', '--train'],
+      /token 99 is not in a stream/,
+    ],
     ['an override of nothing', ['--set', 'seed=3'], /there is no scenario to override/],
   ])('refuses %s with code 2', (_, args, message) => {
     const outcome = epsim(['journey', ...args, '--quiet']);

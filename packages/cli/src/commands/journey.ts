@@ -1,11 +1,10 @@
 /** `epsim journey`: one token through the miniature K3, as a trace and as an animated page. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createShardHandler, type ShardFabric } from '@epsim/engine';
 import {
   contextMarkdown,
   drawCharts,
-  type JourneyTrace,
   journeyHtml,
   ledgerMarkdown,
   mechanismsMarkdown,
@@ -13,14 +12,15 @@ import {
   terminalJourney,
   trainingCharts,
 } from '@epsim/report';
+import { makeFolder } from '@epsim/results';
 import { type ModelShape, modelPresets } from '@epsim/spec';
 import { inlineShards, type ShardPool, threadShards } from '@epsim/transport';
 import { shardEntry } from '@epsim/workers';
 import { type Command, Option } from 'commander';
 import { UsageError } from '../failure.js';
-import { journeyRefusal } from '../journey/miniature.js';
+import { focusOf, journeyRefusal } from '../journey/miniature.js';
 import { fullScale } from '../journey/scale.js';
-import { type JourneyRequest, journey } from '../journey/trace.js';
+import { journey } from '../journey/trace.js';
 import { type Trained, trainForms, trainingSteps } from '../journey/training.js';
 import { redisUrl } from '../redis-url.js';
 import { loadScenario } from '../scenario-file.js';
@@ -95,17 +95,18 @@ async function run(path: string | undefined, options: JourneyOptions): Promise<v
   if (refusal !== null) {
     throw new UsageError(`${path ?? 'journey'}: model: ${shape.name}: ${refusal}; use kimi-k3-mini`);
   }
+  // What can be refused is refused before minutes of training.
+  const focus = await refusing(() => focusOf(shape, options.text, options.token ?? null));
+  if (options.out !== undefined) makeFolder(options.out);
   const trained = options.train ? await train(shape, seed, options, term) : null;
   const { reach, shardCount } = await openReach(options, rankCount, term);
   const request = {
-    ...{ shape, seed, rankCount, shardCount, reach, trained, version },
+    ...{ shape, seed, focus, rankCount, shardCount, reach, trained, version },
     text: options.text,
-    token: options.token ?? null,
     note: term.note,
   };
-  const trace = await travel(request).finally(() => reach.close());
+  const trace = await refusing(() => journey(request)).finally(() => reach.close());
   if (options.out !== undefined) {
-    mkdirSync(options.out, { recursive: true });
     writeFileSync(join(options.out, 'journey.json'), `${JSON.stringify(trace)}\n`);
     writeFileSync(join(options.out, 'journey.html'), journeyHtml(trace));
     if (trained !== null) await drawCharts(trainingCharts, trained.part, options.out);
@@ -131,7 +132,7 @@ async function showScale(path: string | undefined, options: JourneyOptions, term
   if (path !== undefined) throw new UsageError(`${path}: --scale takes no scenario: it runs nothing`);
   const scale = fullScale();
   if (options.out !== undefined) {
-    mkdirSync(options.out, { recursive: true });
+    makeFolder(options.out);
     writeFileSync(join(options.out, 'scale.json'), `${JSON.stringify(scale, null, 2)}\n`);
     await drawCharts(scaleCharts, scale, options.out);
   }
@@ -178,10 +179,10 @@ async function openReach(
   return { reach, shardCount: shardsFor(reach.workers, rankCount, options.workers) };
 }
 
-/** The journey, with what the user got wrong as one line. */
-async function travel(request: JourneyRequest): Promise<JourneyTrace> {
+/** What `make` gives, with what the user got wrong as one line. */
+async function refusing<T>(make: () => T | Promise<T>): Promise<T> {
   try {
-    return await journey(request);
+    return await make();
   } catch (thrown) {
     if (thrown instanceof RangeError) throw new UsageError(`journey: ${thrown.message}`);
     throw thrown;

@@ -1,5 +1,5 @@
 /** `epsim plan`: layouts that fit and meet the objectives, best first; exit code 3 where nothing does. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type CapacityPlan,
@@ -12,6 +12,7 @@ import {
   trainingText,
 } from '@epsim/planner';
 import { drawCharts, planCharts } from '@epsim/report';
+import { makeFolder } from '@epsim/results';
 import type { Scenario } from '@epsim/spec';
 import { type Command, Option } from 'commander';
 import { exitCodes, UsageError } from '../failure.js';
@@ -54,6 +55,7 @@ async function plan(path: string, options: PlanOptions): Promise<void> {
       `${path}: plan: missing field; write plan: { requests: { inputTokens: 4000, outputTokens: 1000 } }`,
     );
   }
+  if (options.out !== undefined) makeFolder(options.out);
   if (scenario.phase === 'train') {
     answerTraining(scenario, path, options);
     return;
@@ -73,7 +75,6 @@ async function plan(path: string, options: PlanOptions): Promise<void> {
   }
   const json = JSON.stringify(result, null, 2);
   if (options.out !== undefined) {
-    mkdirSync(options.out, { recursive: true });
     writeFileSync(join(options.out, 'plan.json'), `${json}\n`);
     await drawCharts(planCharts, chartSource(result), options.out);
   }
@@ -86,7 +87,6 @@ function answerTraining(scenario: Scenario, path: string, options: PlanOptions):
   const result = planTraining(scenario, readerBeside(path, options.set));
   const json = JSON.stringify(result, null, 2);
   if (options.out !== undefined) {
-    mkdirSync(options.out, { recursive: true });
     writeFileSync(join(options.out, 'plan.json'), `${json}\n`);
   }
   terminal(options.quiet === true).answer(options.json ? json : trainingText(result));

@@ -84,12 +84,26 @@ function visionWeights(vision: VisionShape, hidden: number, seed: number): Visio
 /** Longest text: every token's state stands in the trace and every row on the page. */
 const MOST_CHARACTERS = 256;
 
-/** The picture's tokens, then the text's, one causal stream. Throws RangeError for a text that is too long or not ASCII. */
-export function streamOf(model: K3Model, text: string, seed: number): Stream {
-  const { shape } = model;
+/**
+ * Where the followed token stands in the stream; null follows the last one.
+ * Throws RangeError for a text that is too long or not ASCII, and for a token beyond the stream.
+ */
+export function focusOf(shape: ModelShape, text: string, token: number | null): number {
   if (text.length > MOST_CHARACTERS) {
     throw new RangeError(`a text of ${text.length} characters; at most ${MOST_CHARACTERS}`);
   }
+  const patches = shape.vision === null ? 0 : (GRID / shape.vision.mergeSize) ** 2;
+  const length = patches + encodeText(text).length;
+  const focus = token ?? length - 1;
+  if (!(focus >= 0 && focus < length)) {
+    throw new RangeError(`token ${focus} is not in a stream of ${length}`);
+  }
+  return focus;
+}
+
+/** The picture's tokens, then the text's, one causal stream. */
+export function streamOf(model: K3Model, text: string, seed: number): Stream {
+  const { shape } = model;
   const words = embedTokens(model, encodeText(text));
   const labels = [...text].map((letter) => ({ kind: 'text' as const, label: letter }));
   if (shape.vision === null) return { rows: words, labels, picture: null };

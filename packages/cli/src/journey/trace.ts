@@ -34,8 +34,8 @@ export interface JourneyRequest {
   readonly shape: ModelShape;
   readonly seed: number;
   readonly text: string;
-  /** Position in the stream, from 0; null follows the last token. */
-  readonly token: number | null;
+  /** Position of the followed token in the stream, from 0: `focusOf`. */
+  readonly focus: number;
   readonly rankCount: number;
   readonly shardCount: number;
   /** Closed by whoever opened it. */
@@ -144,15 +144,11 @@ export interface Travelled {
   readonly seen: Seen;
 }
 
-/** Runs the journey. Throws RangeError for a text or a token that the model does not have. */
+/** Runs the journey. */
 export async function journey(request: JourneyRequest): Promise<JourneyTrace> {
-  const { shape, seed, note } = request;
+  const { shape, seed, focus, note } = request;
   const model: K3Model = { shape, weights: k3Weights(shape, seededMaker(shape, seed)) };
   const stream = streamOf(model, request.text, seed);
-  const focus = request.token ?? stream.labels.length - 1;
-  if (!(focus >= 0 && focus < stream.labels.length)) {
-    throw new RangeError(`token ${focus} is not in a stream of ${stream.labels.length}`);
-  }
   const routedLayers = shape.layers.flatMap((layer, i) => (layer.ffn?.kind === 'moe' ? [i] : []));
   const shown = routedLayers[Math.floor(routedLayers.length / 2)];
   note('balancing the router on a calibration batch');
