@@ -77,6 +77,13 @@ test('a source ten times larger is chosen no more often, but read at its own siz
   expect(relError(larger.mixed, expected)).toBeLessThan(1e-5);
 });
 
+test('a logit is the query times the gain, over the normed source', () => {
+  const depth = { query: Float32Array.of(1, 2), gain: Float32Array.of(3, -0.5) };
+  const { weights } = mixDepth([Float32Array.of(3, 4), Float32Array.of(-1, 1)], depth);
+  const [first, second] = [(3 * 3 - 4) / Math.sqrt(12.5), (-3 - 1) / 1];
+  expect(weights[0]).toBeCloseTo(1 / (1 + Math.exp(second - first)), 4);
+});
+
 test("K3's 93 layers in blocks of 12 leave 8 summaries, and at most 9 sources", () => {
   const state = depthState(Float32Array.of(1));
   let most = 0;

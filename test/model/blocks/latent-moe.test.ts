@@ -139,6 +139,20 @@ test('selection sees the bias, gate weights do not, and they sum to one', () => 
   );
 });
 
+test('a model that does not renormalise keeps its scores, and the routed scaling multiplies either', () => {
+  const scores = Float32Array.of(0.9, 0.1, 0.5, 0.6);
+  const gates = (renormalize: boolean) => {
+    const moe = { ...MOE, expertCount: 4, topK: 2, renormalize, routedScaling: 2.5 };
+    return Array.from(chooseExperts(scores, new Float32Array(4), moe).weights);
+  };
+  gates(true).forEach((gate, i) => {
+    expect(gate).toBeCloseTo([1.5, 1][i], 5);
+  });
+  gates(false).forEach((gate, i) => {
+    expect(gate).toBeCloseTo([2.25, 1.5][i], 5);
+  });
+});
+
 test('the layer is its formula: experts in the latent, normed, projected up, plus the shared experts', () => {
   const weights = weightsOf(3);
   const x = normals(HIDDEN, 8);

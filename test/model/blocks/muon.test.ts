@@ -33,6 +33,26 @@ test('singular values end between 0.6 and 1.3, whichever side is longer', () => 
   );
 });
 
+test('five steps are five times the polynomial 3.4445 s - 4.775 s^3 + 2.0315 s^5 on each singular value', () => {
+  const sizes = [5, 2, 1, 0.3];
+  for (const [rows, columns] of [
+    [4, 6],
+    [6, 4],
+  ]) {
+    const matrix = new Float64Array(24);
+    sizes.forEach((size, i) => {
+      matrix[i * columns + i] = size;
+    });
+    const x = newtonSchulz(matrix, rows, columns);
+    sizes.forEach((size, i) => {
+      let s = size / Math.hypot(...sizes);
+      for (let step = 0; step < 5; step++) s = 3.4445 * s - 4.775 * s ** 3 + 2.0315 * s ** 5;
+      expect(x[i * columns + i]).toBeCloseTo(s, 6);
+    });
+    expect(x.filter((value) => Math.abs(value) > 1e-12)).toHaveLength(4);
+  }
+});
+
 test('an orthogonal matrix keeps its directions, and the size of the input does not matter', () => {
   const identity = Float64Array.from({ length: 16 }, (_, i) => (i % 5 === 0 ? 1 : 0));
   const x = newtonSchulz(identity, 4, 4);
@@ -107,6 +127,38 @@ test('Muon and AdamW both find the bottom of a bowl', () => {
   }
   expect(distance(byMuon)).toBeLessThan(0.15 * start);
   expect(distance(byAdam)).toBeLessThan(0.05 * start);
+});
+
+test('a step of Muon is 0.2 sqrt(longer side of a block) along the orthogonalised momentum, looked ahead once, after decay', () => {
+  const [first, second] = [matrixOf(6, 4, 11), matrixOf(6, 4, 12)];
+  const weights = matrixOf(6, 4, 13);
+  const velocity = new Float64Array(24);
+  const sizes = { rows: 6, columns: 4, blockRows: 2 };
+  const options = { learningRate: 0.1, momentum: 0.95, weightDecay: 0.5 };
+  const expected = weights.slice();
+  for (const [gradient, ahead] of [
+    [first, first.map((g) => 1.95 * g)],
+    [second, second.map((g, i) => 1.95 * g + 0.95 ** 2 * first[i])],
+  ]) {
+    const direction = orthogonalizeBlocks(ahead, 6, 4, 2);
+    expected.forEach((x, i) => {
+      expected[i] = 0.95 * x - 0.1 * 0.2 * 2 * direction[i];
+    });
+    muonStep(weights, gradient, velocity, sizes, options);
+    expect(relError(weights, expected)).toBeLessThan(1e-12);
+  }
+});
+
+test('a step of AdamW is the mean over the root of the mean square, both freed of their start at zero', () => {
+  const weights = Float64Array.of(1);
+  const state = adamState(1);
+  const options = { learningRate: 0.1, weightDecay: 0 };
+  adamStep(weights, Float64Array.of(3), state, options);
+  expect(weights[0]).toBeCloseTo(0.9, 8);
+  adamStep(weights, Float64Array.of(-1), state, options);
+  const mean = (0.9 * 0.1 * 3 - 0.1) / (1 - 0.9 ** 2);
+  const square = (0.95 * 0.05 * 9 + 0.05) / (1 - 0.95 ** 2);
+  expect(weights[0]).toBeCloseTo(0.9 - (0.1 * mean) / Math.sqrt(square), 8);
 });
 
 test('weight decay alone shrinks weights by learning rate times decay', () => {

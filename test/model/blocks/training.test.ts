@@ -73,7 +73,7 @@ const ids = Int32Array.of(3, 1, 4, 1, 5, 9, 2, 6, 5);
 
 describe('the recorded pass', () => {
   test.each([tiny, mini])('gives the logits of the forward pass: $name', async (shape) => {
-    const parameters = trainableParameters(shape, seededMaker(shape, 4));
+    const parameters = anyStart(shape, 4);
     const recorded = k3Logits(new Tape(), shape, parameters, ids);
     const model = { shape, weights: weightsOfParameters(shape, parameters) };
     const logits = await k3Forward(model, k3Sequence(shape), embedTokens(model, ids));
@@ -140,6 +140,23 @@ describe('quantile balancing', () => {
     for (let pass = 0; pass < 8; pass++) bias = quantileBias(scores, bias, 1);
     expect(loads(bias)).toEqual([2, 2, 2, 2]);
     expect(bias.reduce((a, b) => a + b, 0)).toBeCloseTo(0, 6);
+  });
+
+  test('puts each expert half-way between the gap of the last token of its share and the next', () => {
+    const [tokens, experts, topK, share] = [40, 8, 2, 10];
+    const scores = normals(tokens * experts, 3);
+    const bias = normals(experts, 4);
+    const cutoffs = Array.from({ length: tokens }, (_, t) => {
+      const biased = Array.from(bias, (b, e) => scores[t * experts + e] + b);
+      return biased.sort((a, b) => b - a)[topK];
+    });
+    const half = Array.from(bias, (_, e) => {
+      const gaps = cutoffs.map((cutoff, t) => cutoff - scores[t * experts + e]).sort((a, b) => a - b);
+      return (gaps[share - 1] + gaps[share]) / 2;
+    });
+    const mean = half.reduce((a, b) => a + b, 0) / experts;
+    const expected = half.map((x) => x - mean);
+    expect(relError(quantileBias(scores, bias, topK), expected)).toBeLessThan(1e-6);
   });
 });
 

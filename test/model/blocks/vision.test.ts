@@ -115,6 +115,100 @@ test('products of turned rows depend on the offset of their places only, and tur
   );
 });
 
+/** Rows [n x k] times a matrix [k x n], in double precision. */
+function times(x: readonly number[], matrix: ArrayLike<number>, k: number): number[] {
+  const n = matrix.length / k;
+  return Array.from({ length: (x.length / k) * n }, (_, at) => {
+    const from = Math.floor(at / n) * k;
+    let sum = 0;
+    for (let i = 0; i < k; i++) sum += x[from + i] * matrix[i * n + (at % n)];
+    return sum;
+  });
+}
+
+/** Each row over its root mean square, times the gain. */
+function normed(x: readonly number[], gain: ArrayLike<number>): number[] {
+  const rms = Array.from({ length: x.length / gain.length }, (_, row) => {
+    const own = x.slice(row * gain.length, (row + 1) * gain.length);
+    return Math.sqrt(own.reduce((sum, v) => sum + v * v, 0) / gain.length + 1e-5);
+  });
+  return x.map((v, i) => (v / rms[Math.floor(i / gain.length)]) * gain[i % gain.length]);
+}
+
+/** One encoder layer, with nothing turned: a score is formed from the offset of two patches, column by column and row by row. */
+function layerByOffsets(
+  x: readonly number[],
+  w: VisionLayerWeights,
+  image: { readonly rows: number; readonly columns: number },
+): number[] {
+  const { hiddenSize, innerSize, headCount, headDim: dim } = SHAPE;
+  const wide = headCount * dim;
+  const from = normed(x, w.attentionNorm);
+  const [q, k, v] = [w.query, w.key, w.value].map((matrix) => times(from, matrix, hiddenSize));
+  const places = Array.from({ length: x.length / hiddenSize }, (_, p) => [
+    p % image.columns,
+    Math.floor(p / image.columns) % image.rows,
+  ]);
+  const read = new Array<number>(places.length * wide).fill(0);
+  for (let p = 0; p < places.length; p++) {
+    for (let head = 0; head < headCount; head++) {
+      const scores = places.map((place, t) => {
+        let score = 0;
+        for (let pair = 0; pair < dim / 2; pair++) {
+          const axis = pair % 2;
+          const turn = (place[axis] - places[p][axis]) / 10_000 ** ((4 * Math.floor(pair / 2)) / dim);
+          const [a, b] = [p * wide + head * dim + 2 * pair, t * wide + head * dim + 2 * pair];
+          score += Math.cos(turn) * (q[a] * k[b] + q[a + 1] * k[b + 1]);
+          score += Math.sin(turn) * (q[a + 1] * k[b] - q[a] * k[b + 1]);
+        }
+        return Math.exp(score / Math.sqrt(dim));
+      });
+      const total = scores.reduce((sum, score) => sum + score, 0);
+      scores.forEach((score, t) => {
+        for (let d = 0; d < dim; d++)
+          read[p * wide + head * dim + d] += (score / total) * v[t * wide + head * dim + d];
+      });
+    }
+  }
+  const added = times(read, w.out, wide);
+  const middle = x.map((value, i) => value + added[i]);
+  const inner = times(normed(middle, w.mlpNorm), w.up, hiddenSize).map(gelu);
+  const last = times(inner, w.down, innerSize);
+  return middle.map((value, i) => value + last[i]);
+}
+
+test('the path is its formula: positions, attention by offsets, two residuals, norms, pooling, merge, projector', () => {
+  const { hiddenSize, positionGrid, projectorInnerSize } = SHAPE;
+  const gain = (length: number, seed: number) => normals(length, seed).map((x) => 1 + 0.3 * x);
+  const plain = weightsOf(4);
+  const w: VisionWeights = {
+    ...plain,
+    layers: plain.layers.map((layer, i) => ({
+      ...layer,
+      query: layer.query.map((x) => 3 * x),
+      attentionNorm: gain(hiddenSize, 60 + i),
+      mlpNorm: gain(hiddenSize, 70 + i),
+    })),
+    norm: gain(hiddenSize, 80),
+    projectorNorm: gain(MODEL_WIDTH, 81),
+  };
+  const image = { frames: 2, rows: 2, columns: 4 };
+  const patches = normals(16 * 12, 9);
+  const plane = stretchPositions(w.positions, positionGrid, hiddenSize, image.rows, image.columns);
+  const time = framePositions(image.frames, hiddenSize);
+  let x = times([...patches], w.patch, 12).map(
+    (value, i) =>
+      value + plane[i % plane.length] + time[Math.floor(i / plane.length) * hiddenSize + (i % hiddenSize)],
+  );
+  for (const layer of w.layers) x = layerByOffsets(x, layer, image);
+  const out = normed(x, w.norm);
+  const pooled = Array.from({ length: out.length / 2 }, (_, i) => (out[i] + out[out.length / 2 + i]) / 2);
+  const squares = [0, 1, 4, 5, 2, 3, 6, 7].flatMap((p) => pooled.slice(p * hiddenSize, (p + 1) * hiddenSize));
+  const inner = times(squares, w.projectorIn, 4 * hiddenSize).map(geluExact);
+  const expected = normed(times(inner, w.projectorOut, projectorInnerSize), w.projectorNorm);
+  expect(relError(visionTokens({ ...image, patches }, SHAPE, w), expected)).toBeLessThan(1e-5);
+});
+
 test('positions at their own size are the table, and stretching keeps a plane a plane inside', () => {
   const table = normals(16 * 3, 1);
   expect(relError(stretchPositions(table, 4, 3, 4, 4), table)).toBeLessThan(1e-6);

@@ -248,7 +248,7 @@ function trainingRows(costing: Costing): MechanismRow[] {
   const headed = shape.layers.filter(({ attention }) => attention !== null).length;
   const matrix = `${inner.toLocaleString('en-US')} x ${shape.hiddenSize.toLocaleString('en-US')}`;
   return [
-    rowOf(costing, 'quantile balancing (training)', 'quantile-bias.ts', 'test/routing/quantile.test.ts', {
+    rowOf(costing, 'quantile balancing (training)', 'quantile-bias.ts', 'training.test.ts', {
       layers: routedLayers,
       state: `bias of ${shape.moe.expertCount} a layer, frozen for inference`,
     }),
