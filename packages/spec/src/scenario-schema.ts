@@ -71,7 +71,12 @@ export const placementFields = {
 };
 
 export const dispatchFields = {
-  kind: z.enum(['per-expert', 'per-rank', 'per-node']).default('per-rank'),
+  kind: z
+    .enum(['per-expert', 'per-rank', 'per-node', 'balanced'])
+    .default('per-rank')
+    .describe(
+      'a row for each choice; once for each rank; once for each node, forwarded inside it; balanced: per rank, with the placement policy balanced',
+    ),
   dispatchFormat: z.enum(formats).default('fp8'),
   combineFormat: z.enum(formats).default('bf16'),
   replica: z.enum(['round-robin', 'nearest']).default('round-robin'),

@@ -6,9 +6,9 @@
 import { stringify } from 'yaml';
 import type { Catalog } from './catalog.js';
 import { type PlainObject, readDocument, withSettings } from './document.js';
-import { type Problem, UserError } from './errors.js';
+import { type Problem, shownValue, UserError } from './errors.js';
 import { checkPlan } from './plan-checks.js';
-import { type Reader, reader } from './reader.js';
+import { isObject, type Reader, reader } from './reader.js';
 import { checkScenario } from './scenario-checks.js';
 import { readCluster, writtenCluster } from './scenario-cluster.js';
 import { type ReadFile, readModel, writtenModel } from './scenario-model.js';
@@ -78,9 +78,8 @@ function readScenario(to: Reader, data: PlainObject, source: ScenarioSource): Sc
   const { cluster, rankCount } = readCluster(to, data.cluster, catalog, source.readFile);
   const workload = readWorkload(to, data.workload, catalog);
   const routing = readRouting(to, data.routing, catalog);
-  const placement = readPlacement(to, data.placement, catalog);
-  const dispatchInput = sectionOf(to, data.dispatch, ['dispatch'], 'write { kind: per-rank }');
-  const dispatch = to.fields(dispatchFields, dispatchInput, ['dispatch']);
+  const { dispatch, placementInput } = readDispatch(to, data);
+  const placement = readPlacement(to, placementInput, catalog);
   const carry = readCarry(to, data.carry);
   const plan = readPlan(to, data.plan);
   const time = readTime(to, data.time, catalog, plan !== null);
@@ -128,11 +127,40 @@ function readScenario(to: Reader, data: PlainObject, source: ScenarioSource): Sc
       options: choices.placement.options,
       ...(placement.beside as Required<typeof placement.beside>),
     },
-    dispatch: dispatch as Required<typeof dispatch>,
+    dispatch,
     time,
     carry: carry && completeCarry(carry, tokensPerRank as number, model.moe.expertInnerSize),
     plan,
     vary,
+  };
+}
+
+/**
+ * `balanced` is the way of Kimi K3's own library: rows go once to each rank, and every rank computes equally much,
+ * which is what the placement policy of that name plans. So it is read as those two.
+ */
+function readDispatch(to: Reader, data: PlainObject) {
+  const input = sectionOf(to, data.dispatch, ['dispatch'], 'write { kind: per-rank }');
+  const { kind = 'per-rank', ...rest } = to.fields(dispatchFields, input, ['dispatch']);
+  // Where a field was refused, nothing is made of the others.
+  const formats = rest as Omit<Scenario['dispatch'], 'kind'>;
+  const placement = data.placement ?? {};
+  if (kind !== 'balanced' || !isObject(placement)) {
+    const rows = kind === 'balanced' ? 'per-rank' : kind;
+    return { dispatch: { kind: rows, ...formats }, placementInput: data.placement };
+  }
+  const { policy = 'balanced' } = placement;
+  if (policy !== 'balanced') {
+    to.report(['placement', 'policy'], {
+      kind: 'conflicting',
+      subject: 'placement policy',
+      value: shownValue(policy),
+      help: 'dispatch.kind balanced plans where rows are computed: write policy: balanced, or leave it out',
+    });
+  }
+  return {
+    dispatch: { kind: 'per-rank' as const, ...formats },
+    placementInput: { ...placement, policy: 'balanced' },
   };
 }
 
