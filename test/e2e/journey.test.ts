@@ -142,6 +142,7 @@ describe('epsim journey', () => {
       ['--token', '99', '--train'],
       /token 99 is not in a stream/,
     ],
+    ['steps that no Ctrl-C would reach', ['--train', '--sequences', '100000'], /whole number from 1 to 64/],
     ['an override of nothing', ['--set', 'seed=3'], /there is no scenario to override/],
   ])('refuses %s with code 2', (_, args, message) => {
     const outcome = epsim(['journey', ...args, '--quiet']);

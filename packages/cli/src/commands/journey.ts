@@ -47,6 +47,9 @@ interface JourneyOptions extends OutputOptions {
 /** Longest time that one phase of one layer may take. */
 const PHASE_LIMIT_MS = 60_000;
 
+/** Most sequences of a training step: about a minute of one core, and Ctrl-C is heard between steps. */
+const MOST_SEQUENCES = 64;
+
 export function journeyCommand(program: Command): void {
   withOutput(
     withSet(
@@ -72,7 +75,7 @@ export function journeyCommand(program: Command): void {
       'train the miniature for a few steps too, in three forms (minutes): charts, and the next token after it',
     )
     .option('--steps <n>', 'steps of each training run', integer(2), 12)
-    .option('--sequences <n>', 'sequences of 64 tokens in each step', integer(1), 4)
+    .option('--sequences <n>', 'sequences of 64 tokens in each step', integer(1, MOST_SEQUENCES), 4)
     .addOption(
       new Option('--transport <kind>', 'how rows are carried (default: inline)').choices([
         'inline',
