@@ -67,6 +67,15 @@ export class ShardLayer {
     }
   }
 
+  /** Waits until all that was said has arrived. Throws ClusterFailure when Redis is full or gone. */
+  async settled(): Promise<void> {
+    try {
+      await this.mail.settled();
+    } catch (thrown) {
+      if (!(thrown instanceof RunMovedOn)) throw thrown;
+    }
+  }
+
   private async phases(layer: RemoteLayer): Promise<void> {
     const { shard } = this.job;
     await layer.dispatch();
@@ -78,7 +87,7 @@ export class ShardLayer {
     const receivedBytes = out + (await layer.combine());
     const channel = resultsChannel(this.beginning, shard);
     const { mail, arrivals } = this;
-    // Nobody waits for its arrival here: a coordinator that misses it begins the layer again.
+    // Nobody waits for its arrival here; the holder looks after that.
     await mail.conclude(
       { to: 'coordinator', channel, blocks: layer.results() },
       (): Words => ({ shard, receivedBytes, sentBytes: mail.bytesSent, refused: arrivals.refused }),

@@ -69,19 +69,22 @@ class ShardHolder {
   }
 
   async serve(): Promise<'over' | 'left'> {
+    let last: ShardLayer | null = null;
     for (let done: Given | null = null; ; ) {
       while (this.given === done) {
         if (Atomics.load(this.tenure.state, STATE.leave) === 1) return 'left';
         await this.read([this.orders]);
+        // Asked before, answered before. What Redis did not take is sent by whoever takes this job up again.
+        await last?.settled();
       }
       done = this.given as Given;
       if ('over' in done.order) return 'over';
-      await this.layer(done, done.order.beginning, done.order.frames);
+      last = await this.layer(done, done.order.beginning, done.order.frames);
     }
   }
 
   /** One layer; a new order in the middle of it ends it. */
-  private async layer(given: Given, beginning: number, frames: number): Promise<void> {
+  private async layer(given: Given, beginning: number, frames: number): Promise<ShardLayer> {
     const { job, state } = this.tenure;
     const read = async (inbox: string) => {
       const entries = await this.read([this.orders, inbox]);
@@ -93,6 +96,7 @@ class ShardHolder {
       Atomics.store(state, STATE.step, task.step);
       Atomics.store(state, STATE.layer, task.layer);
     });
+    return layer;
   }
 
   /** What has come into an inbox, nothing when none came for a while; takes note of orders. Throws when the lock is lost. */

@@ -166,6 +166,33 @@ describe.skipIf(redisBinary === null)('a Redis with little memory', () => {
     expect(await carryOver(redis, { layers: 1 })).toEqual(await carryInline(1));
     await until(async () => (await keysLeft(redis)).length === 0, 'an empty Redis');
   });
+
+  test('that is full for a moment costs time and nothing else', async () => {
+    // Only the shards write in that moment: their worker's lock is long.
+    const own = await startRedis({ args: ['--maxmemory-policy', 'noeviction'] });
+    const patient = await startWorker(own, ['--lock', '30']);
+    const limit = (bytes: number) => own.admin.config('SET', 'maxmemory', bytes);
+    const refusals = async () =>
+      Number(/errorstat_OOM:count=(\d+)/.exec(await own.admin.info('errorstats'))?.[1] ?? 0);
+    const onLayer = async (done: number) => {
+      if (done !== 1) return;
+      patient.process.kill('SIGSTOP');
+      void until(async () => (await own.admin.keys('epsim:run:*:in.1.0')).length > 0, 'a second layer')
+        .then(() => limit(1))
+        .then(() => patient.process.kill('SIGCONT'))
+        .then(() => until(async () => (await refusals()) > 0, 'a refusal'))
+        .finally(() => limit(0));
+    };
+    try {
+      const options = { layers: 2, shards: 1, phaseMs: 20_000, onLayer };
+      expect(await carryOver(own, options)).toEqual(await carryInline(2));
+      expect(await refusals()).toBeGreaterThan(0);
+      expect(await keysLeft(own)).toEqual([]);
+    } finally {
+      patient.process.kill('SIGKILL');
+      await own.close();
+    }
+  });
 });
 
 describe.skipIf(redisBinary === null)('a coordinator', () => {
