@@ -68,3 +68,20 @@ test('a plan comes with the launch arguments of its pools', () => {
   expect(best?.launch.map(({ pool: { role } }) => role)).toEqual(['prefill', 'decode']);
   expect(Object.keys(best!.launch[0].engines)).toEqual(Object.keys(launchers));
 });
+
+test('the longest request is let in: mean lengths where they do not vary, at most what the model takes', () => {
+  const most = (spread: number, inputTokens = 8000) =>
+    planOf(
+      planScenario(`plan.requests={ inputTokens: ${inputTokens}, outputTokens: 1000, spread: ${spread} }`),
+    ).best?.launch[0].pool.mostTokens;
+  expect(most(0)).toBe(9000);
+  expect(most(1)).toBeGreaterThan(5 * 8000);
+  expect(most(4, 200_000)).toBe(1_048_576);
+});
+
+test('a prefill pool lets in as many prompts as fill its chunks when a cache holds most of each', () => {
+  const requests = 'plan.requests={ inputTokens: 8000, outputTokens: 1000, cacheHitRate: 0.75 }';
+  const { best } = planOf(planScenario('plan.engine.serving=split', requests));
+  const { pool: feed } = best!.launch[0];
+  expect(feed.sequencesPerGroup).toBeGreaterThanOrEqual((feed.layout.pipeline * feed.chunkTokens) / 2000);
+});

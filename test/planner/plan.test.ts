@@ -109,6 +109,14 @@ test('compared layouts add up to their memory, and the fleet grows with the rate
   expect(ranks).toEqual([...ranks].sort((a, b) => a - b));
 });
 
+test('an exchange says of its time what the sources say', () => {
+  for (const cluster of ['h200-8', 'gb200-nvl72', 'h800-nodes']) {
+    const plan = planOf(planScenario(`cluster={ preset: ${cluster}, ranks: 32 }`));
+    const { dispatch } = plan.compared[0].step;
+    expect(plan.sources.decodeExchange.split(':')[0], cluster).toBe(dispatch.provenance);
+  }
+});
+
 test('more than two thousand layouts of Kimi K3 are candidates on two racks', () => {
   const scenario = planScenario('cluster={ preset: gb200-nvl72, ranks: 144 }', 'placement.policy=eplb');
   const { layouts } = enumerateLayouts(scenario, 144);

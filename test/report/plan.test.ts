@@ -50,6 +50,7 @@ describe('charts of a plan', () => {
     const bars = spec?.kind === 'xy' ? spec.series.filter(({ mark }) => mark === 'bar') : [];
     const sums = [0, 1].map((i) => bars.reduce((sum, { values }) => sum + (values[i] ?? 0), 0));
     expect(sums).toEqual([137e9, 149e9]);
+    expect(spec?.subtitle).toMatch(/192 GB may be used$/);
   });
 });
 

@@ -48,6 +48,11 @@ describe('a mistake is one line with its place, its value and its repair', () =>
       [needed('kv_lora_rank'), needed('v_head_dim')],
     ],
     [
+      'a norm of latents without their width',
+      { ...config('qwen3-235b-a22b'), latent_moe_use_norm: true },
+      [needed('routed_expert_hidden_size or moe_latent_size')],
+    ],
+    [
       'half of a sparse indexer',
       without('deepseek-v3.2', 'index_n_heads', 'index_topk'),
       [needed('index_n_heads'), needed('index_topk')],

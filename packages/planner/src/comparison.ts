@@ -2,9 +2,11 @@
  * The best layouts side by side, for charts: what fills their memory, where their steps go, and what fleets they take.
  * One idea: small parts are joined, so that a picture shows what matters.
  */
+import { exchanges, kernelCosts } from '@epsim/engine';
 import { profileFor } from '@epsim/model';
 import type { Provenance, Scenario } from '@epsim/spec';
 import { instancesFor } from './economics.js';
+import { stageCluster } from './exchanges.js';
 import { layoutName, layoutRanks, stageRanks } from './layout.js';
 import type { RankMemory } from './memory.js';
 import type { Evaluated } from './search.js';
@@ -75,14 +77,18 @@ function joined(
   return { ...few, other: others.reduce((sum, [, bytes]) => sum + bytes, 0) };
 }
 
-function stepParts({ model, cluster }: Scenario, { layout, decode }: Evaluated): ComparedLayout['step'] {
+function stepParts(scenario: Scenario, { layout, decode }: Evaluated): ComparedLayout['step'] {
+  const { model, cluster, time } = scenario;
   const { domainRanks, scaleUp, scaleOut } = cluster.topology;
   const link = stageRanks(layout) > domainRanks && scaleOut !== null ? scaleOut : scaleUp;
   const { provenance: experts } = profileFor(cluster.device, model.precision.routedExperts);
+  const site: Scenario = { ...scenario, phase: 'decode', cluster: stageCluster(cluster, stageRanks(layout)) };
+  const exchange = (direction: 'dispatch' | 'combine') =>
+    kernelCosts(site, direction, exchanges[time.exchange])?.provenance ?? link.achieved.provenance;
   const from: Readonly<Record<string, Provenance>> = {
     experts,
-    dispatch: link.achieved.provenance,
-    combine: link.achieved.provenance,
+    dispatch: exchange('dispatch'),
+    combine: exchange('combine'),
   };
   const parts = Object.entries(decode.step.parts).filter(([, ns]) => ns > 0);
   return Object.fromEntries(parts.map(([name, ns]) => [name, { ns, provenance: from[name] ?? 'derived' }]));

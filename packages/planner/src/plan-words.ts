@@ -24,9 +24,9 @@ export function assumptionsOf(scenario: Scenario, plan: PlanRequest, sample: Loa
     scenario.time.overlap === null
       ? 'each layout overlaps phases in whichever way is faster'
       : `phases overlap as time.overlap says: ${scenario.time.overlap}`,
-    `${engine.acceptedTokens} tokens a decode step, ${engine.mtpLayers} extra prediction layers`,
+    `${engine.acceptedTokens} ${engine.acceptedTokens === 1 ? 'token' : 'tokens'} a decode step, ${engine.mtpLayers} extra prediction layers`,
     heldUnderLoad(plan)
-      ? `objectives are held to the ${100 * (plan.objectives.quantile ?? 0.5)}th percentile of simulated Poisson arrivals; where a layout was not simulated, its TTFT is that of a prompt alone and its TPOT that of a full instance`
+      ? `objectives are held to the ${Number((100 * (plan.objectives.quantile ?? 0.5)).toFixed(6))}th percentile of simulated Poisson arrivals; where a layout was not simulated, its TTFT is that of a prompt alone and its TPOT that of a full instance`
       : 'no rate and no quantile is asked, so objectives are held without queueing: TTFT is that of a prompt alone, TPOT that of a full instance; quantiles under load stand beside them',
     price === undefined || price === null
       ? 'nobody said what an accelerator costs: write plan.dollarsPerHour'

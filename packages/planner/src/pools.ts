@@ -9,7 +9,7 @@ import type { OverlapName } from './layer-schedule.js';
 import { type Layout, layoutName, stageRanks } from './layout.js';
 import { memoBy } from './memo.js';
 import type { MemoryModel, MemoryUse } from './memory.js';
-import { promptTokensAt } from './serving/requests.js';
+import { meanPromptTokens, promptTokensAt } from './serving/requests.js';
 import type { StepWork } from './step-parts.js';
 import type { StepModel, StepTime } from './step-time.js';
 
@@ -131,7 +131,7 @@ export function heldUnderLoad({ requests, objectives }: PlanRequest): boolean {
 
 function demandOf(plan: PlanRequest, seed: number): Demand {
   const { requests, engine, objectives } = plan;
-  const newTokens = Math.max(1, Math.round(requests.inputTokens * (1 - requests.cacheHitRate)));
+  const newTokens = meanPromptTokens(requests);
   return {
     ...{ plan, newTokens },
     promptTokens: heldUnderLoad(plan)

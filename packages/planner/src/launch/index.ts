@@ -2,6 +2,7 @@
 
 import type { PlanRequest, Scenario } from '@epsim/spec';
 import type { Evaluated } from '../search.js';
+import { longestRequest, meanPromptTokens } from '../serving/requests.js';
 import type { Launch, Launcher, LaunchPool } from './launcher.js';
 import { sglang } from './sglang.js';
 import { tensorrtLlm } from './tensorrt-llm.js';
@@ -21,7 +22,7 @@ export function launchPools(chosen: Evaluated, scenario: Scenario, plan: PlanReq
   const common = {
     cacheFormat: engine.cacheFormat,
     memoryFraction: engine.memoryFraction,
-    mostTokens: requests.inputTokens + requests.outputTokens,
+    mostTokens: Math.min(scenario.model.contextTokens, longestRequest({ ...requests, seed: scenario.seed })),
     expertCount: scenario.model.moe.expertCount,
     dispatch: scenario.dispatch.kind,
   };
@@ -38,7 +39,9 @@ export function launchPools(chosen: Evaluated, scenario: Scenario, plan: PlanReq
     ...common,
     role: 'prefill',
     layout: prefill.layout,
-    sequencesPerGroup: Math.max(1, Math.ceil(prefill.chunkTokens / requests.inputTokens)),
+    // A chunk for every stage, and one that waits for its transfer or its turn.
+    sequencesPerGroup:
+      Math.max(2, prefill.layout.pipeline) * Math.ceil(prefill.chunkTokens / meanPromptTokens(requests)),
     chunkTokens: prefill.chunkTokens,
     twoMicroBatches: prefill.overlap === 'two-micro-batches',
   };

@@ -15,6 +15,7 @@ export interface LaunchPool {
   readonly twoMicroBatches: boolean;
   readonly cacheFormat: 'bf16' | 'fp8';
   readonly memoryFraction: number;
+  /** Prompt and answer of the longest request that has to be let in. */
   readonly mostTokens: number;
   readonly expertCount: number;
   readonly dispatch: 'per-expert' | 'per-rank' | 'per-node';

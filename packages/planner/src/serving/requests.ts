@@ -53,9 +53,28 @@ export function requestStream(options: StreamOptions): RequestStream {
   return { count, ratePerSec, arrivalNs, promptTokens, outputTokens: outputs };
 }
 
-/** Requests whose prompts stand for all in `promptTokensAt`, and standard errors by which another sample may differ. */
+/** Prompt tokens that are computed on average, at least 1: those that no cache holds. */
+export function meanPromptTokens({
+  inputTokens,
+  cacheHitRate,
+}: Pick<StreamOptions, 'inputTokens' | 'cacheHitRate'>): number {
+  return Math.max(1, Math.round(inputTokens * (1 - cacheHitRate)));
+}
+
+/** Requests that stand for all in `longestRequest` and `promptTokensAt`, and standard errors by which another sample may differ. */
 const LENGTHS = 4000;
 const STANDARD_ERRORS = 3;
+
+/** Tokens of the longest of thousands of requests: prompt and answer, what a cache holds of the prompt included. */
+export function longestRequest(
+  options: Omit<StreamOptions, 'count' | 'ratePerSec' | 'cacheHitRate'>,
+): number {
+  const { promptTokens, outputTokens } = requestStream({
+    ...options,
+    ...{ cacheHitRate: 0, count: LENGTHS, ratePerSec: 1 },
+  });
+  return promptTokens.reduce((most, tokens, i) => Math.max(most, tokens + outputTokens[i]), 0);
+}
 
 /**
  * A number of computed prompt tokens that the `level` quantile of a stream of thousands of requests does not fall

@@ -9,8 +9,8 @@ export const fleet: ChartMaker<PlanSource> = {
     if (points === undefined || points.length === 0) return null;
     return {
       kind: 'xy',
-      title: 'Accelerators that meet the objectives, by request rate',
-      subtitle: about,
+      title: 'Accelerators of the best layout, by request rate',
+      subtitle: `${about} · another layout may need fewer at another rate`,
       x: { label: 'requests/s', unit: 'count', min: 0 },
       y: { label: 'accelerators', unit: 'count', min: 0 },
       series: [

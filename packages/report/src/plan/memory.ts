@@ -4,7 +4,7 @@ import { formatValue } from '../page/format.js';
 import type { PlanSource } from './plan-source.js';
 
 export const memory: ChartMaker<PlanSource> = {
-  summary: 'memory of a rank by tensor class, per layout, beside the device limit',
+  summary: 'memory of a rank by tensor class, per layout, beside what may be used',
   file: 'memory.png',
   spec({ about, memory: source }) {
     if (source === undefined || source.stacks.length === 0) return null;
@@ -13,7 +13,7 @@ export const memory: ChartMaker<PlanSource> = {
     return {
       kind: 'xy',
       title: 'Memory of one rank by tensor class',
-      subtitle: `${about} · the device has ${formatValue(limitBytes, 'bytes')}`,
+      subtitle: `${about} · ${formatValue(limitBytes, 'bytes')} may be used`,
       x: { label: 'layout', unit: 'count', labels: stacks.map(({ label }) => label) },
       y: { label: 'memory', unit: 'bytes', min: 0 },
       stacked: true,
@@ -24,7 +24,7 @@ export const memory: ChartMaker<PlanSource> = {
           colour: i,
           values: stacks.map(({ parts }) => parts[name] ?? 0),
         })),
-        { name: 'device memory', mark: 'dashed', colour: 'text', values: stacks.map(() => limitBytes) },
+        { name: 'usable memory', mark: 'dashed', colour: 'text', values: stacks.map(() => limitBytes) },
       ],
     };
   },

@@ -93,7 +93,9 @@ const scorings: Readonly<Record<string, MoeShape['scoring']>> = {
 export function readMoe(keys: ConfigKeys, known: MoeKnowledge): MoeShape {
   const hiddenSize = keys.count('hidden_size');
   const expertInnerSize = keys.count(...known.inner);
-  const width = keys.sizeOr(hiddenSize, 'routed_expert_hidden_size', 'moe_latent_size');
+  const latentNorm = keys.flagOr(false, 'latent_moe_use_norm');
+  // A norm of latents says that there are latents: their width is not guessed then.
+  const width = latentNorm ? keys.count(...LATENT_WIDTH) : keys.sizeOr(hiddenSize, ...LATENT_WIDTH);
   const sharedExpertCount = keys.countOr(0, 'n_shared_experts', 'num_shared_experts');
   const mistakes = keys.problems.length;
   const expertCount = keys.count(...EXPERT_COUNT);
@@ -107,7 +109,7 @@ export function readMoe(keys: ConfigKeys, known: MoeKnowledge): MoeShape {
     expertWidth: width,
     expertInnerSize,
     latent: width !== hiddenSize,
-    latentNorm: keys.flagOr(false, 'latent_moe_use_norm'),
+    latentNorm,
     sharedExpertCount,
     sharedInnerSize: sharedExpertCount > 0 ? expertInnerSize : 0,
     scoring: readScoring(keys, known.scoring),
@@ -120,6 +122,8 @@ export function readMoe(keys: ConfigKeys, known: MoeKnowledge): MoeShape {
     ...known.fixed,
   });
 }
+
+const LATENT_WIDTH = ['routed_expert_hidden_size', 'moe_latent_size'] as const;
 
 /** Spellings of two sizes that every mixture of experts has. */
 export const EXPERT_COUNT = ['n_routed_experts', 'num_experts', 'num_local_experts'] as const;

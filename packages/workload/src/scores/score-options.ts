@@ -22,8 +22,9 @@ export const noTopics: TopicOptions = { count: 1, strength: 0, tokensPerRequest:
 export function describeLeanings(topics: TopicOptions, perRank: number): string[] {
   const sentences: string[] = [];
   if (topics.strength > 0) {
+    const { tokensPerRequest } = topics;
     sentences.push(
-      `requests of ${topics.tokensPerRequest} tokens are about one of ${topics.count} topics, which add ` +
+      `${tokensPerRequest === 1 ? 'each token is' : `requests of ${tokensPerRequest} tokens are`} about one of ${topics.count} topics, which add ` +
         `${topics.strength} of the noise to scores`,
     );
   }
