@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: './test/support/global-set-up.ts',
-    testTimeout: 60_000,
+    testTimeout: 120_000,
     pool: 'forks',
     maxWorkers: 2,
   },
