@@ -1,4 +1,11 @@
-import { type PlanSource, planCharts, type ScoredTable, validationCharts } from '@epsim/report';
+import {
+  chartConfig,
+  type PlanSource,
+  planCharts,
+  type ScoredTable,
+  themes,
+  validationCharts,
+} from '@epsim/report';
 import { describe, expect, test } from 'vitest';
 
 const plan: PlanSource = {
@@ -43,6 +50,16 @@ describe('charts of a plan', () => {
     if (spec?.kind !== 'xy') throw new Error('the frontier is drawn over two axes');
     expect(spec.series.map(({ values }) => values.length)).toEqual([30, 10]);
     expect(spec.series[1].low?.[0]).toBeCloseTo(3000 * 0.85, 9);
+  });
+
+  test('an axis that ends with its data has no tick beyond it', () => {
+    const spec = planCharts.fleet.spec(plan);
+    if (spec === null) throw new Error('a plan with a rate has a fleet');
+    const config = chartConfig(spec, themes.light, 'inside');
+    const axis = config.options?.scales?.x as unknown as { afterBuildTicks(scale: object): void };
+    const scale = { min: 0, max: 7.6, ticks: [0, 2, 4, 6, 8].map((value) => ({ value })) };
+    axis.afterBuildTicks(scale);
+    expect(scale.ticks.map(({ value }) => value)).toEqual([0, 2, 4, 6]);
   });
 
   test('a stack of memory adds up to the layout, whichever classes it has', () => {

@@ -245,7 +245,7 @@ function tooltipLabel(spec: XySpec) {
 function axisOptions(axis: Axis, theme: Theme) {
   return {
     type: axis.log === true ? 'logarithmic' : 'linear',
-    ...(axis.log === true ? { afterBuildTicks: keepRoundTicks } : {}),
+    afterBuildTicks: axis.log === true ? keepRoundTicks : keepInsideTicks,
     ...(axis.min === undefined ? {} : { min: axis.min }),
     ...(axis.max === undefined ? {} : { max: axis.max }),
     title: titleOf(axis.label, theme),
@@ -282,6 +282,11 @@ function labelTicks(theme: Theme, all: boolean) {
 /** On a logarithmic axis, only the lines that read well: 1, 2 and 5 of every power of ten. */
 function keepRoundTicks(scale: { ticks: { value: number }[] }): void {
   scale.ticks = scale.ticks.filter(({ value }) => /^[125](\.0+)?e/.test(value.toExponential(9)));
+}
+
+/** Only ticks on the axis: where it ends with its data, the next round number lies outside the picture. */
+function keepInsideTicks(scale: { min: number; max: number; ticks: { value: number }[] }): void {
+  scale.ticks = scale.ticks.filter(({ value }) => value >= scale.min && value <= scale.max);
 }
 
 function titleOf(text: string, theme: Theme) {
