@@ -155,3 +155,15 @@ test('a plan overlaps phases as the scenario says, and no overlap that it names 
   }
   expect(open.assumptions).toContain('each layout overlaps phases in whichever way is faster');
 });
+
+test('prompts are held for a chunk in every stage and one that waits for its transfer', () => {
+  const scenario = planScenario('plan.requests={ inputTokens: 4000, cacheHitRate: 0.5 }');
+  const sample = sampleOf(scenario);
+  const { pools } = searchOf(scenario, sample, createPlacer(scenario, sample));
+  const held = (pipeline: number) => {
+    const layout = enumerateLayouts(scenario, 16).layouts.find((one) => one.pipeline === pipeline);
+    return layout && pools.use('prefill', layout, 16_000).sequences;
+  };
+  // 2000 of each prompt are computed, so a chunk holds 8 of them.
+  expect([held(1), held(2), held(4)]).toEqual([16, 24, 40]);
+});

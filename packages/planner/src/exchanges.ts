@@ -48,16 +48,29 @@ export function exchangeLine(
 
 /** When a rank has sent all of `tokens`, and received all that is for it, ns. */
 export function sentNs(line: ExchangeLine, rank: number, tokens: number): number {
-  return withKernel(line, rank, tokens, line.sentStart[rank] + tokens * line.sentPerToken[rank]);
+  return withKernel(line, rank, tokens, sentWireNs(line, rank, tokens));
 }
 
 export function receivedNs(line: ExchangeLine, rank: number, tokens: number): number {
-  return withKernel(line, rank, tokens, line.receivedStart[rank] + tokens * line.receivedPerToken[rank]);
+  return withKernel(line, rank, tokens, receivedWireNs(line, rank, tokens));
 }
 
 /** The later of both. */
 export function exchangeNs(line: ExchangeLine, rank: number, tokens: number): number {
-  return Math.max(sentNs(line, rank, tokens), receivedNs(line, rank, tokens));
+  const wireNs = Math.max(sentWireNs(line, rank, tokens), receivedWireNs(line, rank, tokens));
+  return withKernel(line, rank, tokens, wireNs);
+}
+
+function sentWireNs({ sentStart, sentPerToken }: ExchangeLine, rank: number, tokens: number): number {
+  return sentStart[rank] + tokens * sentPerToken[rank];
+}
+
+function receivedWireNs(
+  { receivedStart, receivedPerToken }: ExchangeLine,
+  rank: number,
+  tokens: number,
+): number {
+  return receivedStart[rank] + tokens * receivedPerToken[rank];
 }
 
 function withKernel({ kernel, crosses }: ExchangeLine, rank: number, tokens: number, wireNs: number): number {

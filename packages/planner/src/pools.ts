@@ -98,10 +98,10 @@ export function createPools(step: StepModel, memory: MemoryModel, plan: PlanRequ
     decode: (...asked) => decodePool(step, demand, ...asked),
     mixed: (...asked) => mixedPool(step, demand, prefill, ...asked),
     use(kind, layout, size) {
-      if (kind === 'prefill') return prefillUse(demand, size);
+      if (kind === 'prefill') return prefillUse(demand, layout, size);
       const decode = decodeUse(demand, layout, size);
       if (kind === 'decode') return decode;
-      const prompts = prefillUse(demand, engine.chunkTokens);
+      const prompts = prefillUse(demand, layout, engine.chunkTokens);
       return {
         ...decode,
         tokensPerStep: Math.max(decode.tokensPerStep, prompts.tokensPerStep),
@@ -252,11 +252,11 @@ function decodeUse({ plan, drafted }: Demand, layout: Layout, sequences: number)
   return { sequences, contextTokens: inputTokens + outputTokens, tokensPerStep: rows, logitRows: rows };
 }
 
-/** As many prompts wait for their transfer as are being computed. */
-function prefillUse({ plan, newTokens }: Demand, chunkTokens: number): MemoryUse {
+/** A chunk of prompts is computed in every stage, and one more waits for its transfer. */
+function prefillUse({ plan, newTokens }: Demand, { pipeline }: Layout, chunkTokens: number): MemoryUse {
   const prompts = Math.ceil(chunkTokens / newTokens);
   return {
-    sequences: 2 * prompts,
+    sequences: (pipeline + 1) * prompts,
     contextTokens: plan.requests.inputTokens,
     tokensPerStep: chunkTokens,
     logitRows: prompts,
