@@ -62,6 +62,19 @@ describe('charts of a plan', () => {
     expect(scale.ticks.map(({ value }) => value)).toEqual([0, 2, 4, 6]);
   });
 
+  test.each(['memory', 'step-breakdown'] as const)('%s names every layout', (name) => {
+    const spec = planCharts[name].spec(plan);
+    if (spec === null) throw new Error('the plan has figures for it');
+    const { scales } = chartConfig(spec, themes.light, 'inside').options ?? {};
+    expect(scales?.y?.ticks).toMatchObject({ autoSkip: false });
+  });
+
+  test('a fleet stays as large as the next rate that was asked for needs it', () => {
+    const spec = planCharts.fleet.spec(plan);
+    if (spec === null) throw new Error('a plan with a rate has a fleet');
+    expect(chartConfig(spec, themes.light, 'inside').data.datasets[0]).toMatchObject({ stepped: 'after' });
+  });
+
   test('a stack of memory adds up to the layout, whichever classes it has', () => {
     const spec = planCharts.memory.spec(plan);
     const bars = spec?.kind === 'xy' ? spec.series.filter(({ mark }) => mark === 'bar') : [];
@@ -92,4 +105,17 @@ test('a validation shows every row, and the line on which a prediction is right'
   ]);
   expect(spec.series[2].xs).toEqual([1e5, 3e6]);
   expect(validationCharts['predicted-measured'].spec([])).toBeNull();
+});
+
+test('tables that share a colour have points of another shape', () => {
+  const row = { measuredNs: 1000, predictedNs: 1100 };
+  const tables = Array.from({ length: 12 }, (_, i) => ({ name: `t${i}`, rows: [row], medianError: 0.1 }));
+  const spec = validationCharts['predicted-measured'].spec(tables);
+  if (spec === null) throw new Error('there are rows');
+  const { datasets } = chartConfig(spec, themes.light, 'inside').data;
+  const looks = datasets.map((set) => {
+    const { backgroundColor, pointStyle } = set as { backgroundColor: string; pointStyle: string };
+    return `${backgroundColor} ${pointStyle}`;
+  });
+  expect(new Set(looks).size).toBe(13);
 });

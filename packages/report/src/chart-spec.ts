@@ -15,7 +15,8 @@ export interface Axis {
 
 export interface Series {
   readonly name: string;
-  readonly mark: 'bar' | 'line' | 'dashed' | 'points';
+  /** `steps`: a line that keeps each value from the point before it on. */
+  readonly mark: 'bar' | 'line' | 'steps' | 'dashed' | 'points';
   /** Index into the theme's series colours; `muted` for reference lines, `text` for what stands on top of the others. */
   readonly colour: number | 'muted' | 'text';
   /** One per label of the x axis, or per entry of `xs`. */

@@ -7,7 +7,7 @@ import type { ChartConfiguration } from 'chart.js';
 import type { Axis, ChartSpec, HeatSpec, Series, XySpec } from '../chart-spec.js';
 import { formatValue } from './format.js';
 import { background, cellValues, colourBar, whiskers } from './plugins.js';
-import { colourOf, fontFamily, mix, type Theme } from './theme.js';
+import { colourOf, fontFamily, mix, pointShapeOf, type Theme } from './theme.js';
 
 /**
  * The configuration that draws `spec` in the colours of `theme`.
@@ -86,6 +86,8 @@ function datasetOf(series: Series, theme: Theme, stacked: boolean) {
     pointBorderWidth: series.mark === 'points' ? 1.5 : 0,
     borderDash: series.mark === 'dashed' ? [6, 4] : [],
     showLine: series.mark !== 'points',
+    stepped: series.mark === 'steps' ? 'after' : false,
+    pointStyle: pointShapeOf(series, theme),
     pointRadius: points
       ? series.values.length > 60
         ? 3.5
@@ -207,7 +209,7 @@ function commonOptions(spec: ChartSpec, theme: Theme) {
 
 /** Legend entries in the order of the series, each with the mark that the chart draws. */
 function legendLabels(spec: XySpec, theme: Theme) {
-  const styles = { bar: 'rectRounded', line: 'line', dashed: 'line', points: 'circle' };
+  const styles = { bar: 'rectRounded', line: 'line', steps: 'line', dashed: 'line' };
   return {
     color: theme.text,
     font: { family: fontFamily, size: 12.5 },
@@ -223,7 +225,7 @@ function legendLabels(spec: XySpec, theme: Theme) {
         strokeStyle: colourOf(series, theme),
         lineWidth: series.mark === 'bar' || series.mark === 'points' ? 0 : 2.5,
         lineDash: series.mark === 'dashed' ? [5, 3] : [],
-        pointStyle: styles[series.mark],
+        pointStyle: series.mark === 'points' ? pointShapeOf(series, theme) : styles[series.mark],
         datasetIndex: index,
         hidden: !chart.isDatasetVisible(index),
       })),

@@ -41,6 +41,11 @@ export function colourOf(series: Series, theme: Theme): string {
   return theme.series[series.colour % theme.series.length];
 }
 
+/** The mark of a point; a second one where colours come round again. */
+export function pointShapeOf(series: Series, theme: Theme): 'circle' | 'rectRot' {
+  return typeof series.colour === 'number' && series.colour >= theme.series.length ? 'rectRot' : 'circle';
+}
+
 /** The colour at `at`, 0 to 1, along evenly spaced stops of #rrggbb. */
 export function mix(stops: readonly string[], at: number): string {
   const position = Math.min(Math.max(at, 0), 1) * (stops.length - 1);

@@ -16,7 +16,7 @@ export const fleet: ChartMaker<PlanSource> = {
       series: [
         {
           name: 'best layout',
-          mark: 'line',
+          mark: 'steps',
           colour: 0,
           xs: points.map(({ requestsPerSec }) => requestsPerSec),
           values: points.map(({ rankCount }) => rankCount),

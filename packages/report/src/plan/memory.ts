@@ -17,6 +17,7 @@ export const memory: ChartMaker<PlanSource> = {
       x: { label: 'layout', unit: 'count', labels: stacks.map(({ label }) => label) },
       y: { label: 'memory', unit: 'bytes', min: 0 },
       stacked: true,
+      horizontal: true,
       series: [
         ...names.map((name, i) => ({
           name,

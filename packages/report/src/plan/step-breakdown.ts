@@ -15,6 +15,7 @@ export const stepBreakdown: ChartMaker<PlanSource> = {
       x: { label: 'layout', unit: 'count', labels: steps.map(({ label }) => label) },
       y: { label: 'time', unit: 'ns', min: 0 },
       stacked: true,
+      horizontal: true,
       series: names.map((name, i) => {
         const sources = new Set(steps.flatMap(({ phases }) => phases[name]?.provenance ?? []));
         return {
