@@ -37,7 +37,7 @@ test.each([
     'one accelerator in all',
     ['cluster.ranks=1', 'plan.limits.fleetRanks=1'],
     true,
-    /Best: TP1 DP1 EP1 on 1 ranks.*prefill on the same/,
+    /Best: TP1 DP1 EP1 on 1 rank,.*prefill on the same/,
   ],
   [
     'more ranks than experts',
@@ -55,7 +55,7 @@ test.each([
     'an answer of one token',
     ['plan.requests.outputTokens=1', 'plan.requests.ratePerSec=3'],
     true,
-    /fleet: 1 ranks/,
+    /fleet: 1 rank = 1 decode instance for/,
   ],
   ['a billion requests a second', ['plan.requests.ratePerSec=1e9'], true, /fleet: \d{8} ranks/],
   ['no room', ['plan.engine.memoryFraction=0.01'], false, /does not fit: 16 GiB of 0.75/],

@@ -149,7 +149,7 @@ function notesOf(scenario: Scenario, simulation: Simulation, carried: boolean): 
   const moeLayers = model.layers.filter((layer) => layer.ffn?.kind === 'moe').length;
   if (layers < moeLayers) {
     notes.push(
-      `${layers} of the model's ${moeLayers} layers of experts are simulated; times and bytes are theirs alone.`,
+      `${layers} of the model's ${moeLayers} layers of experts ${layers === 1 ? 'is' : 'are'} simulated; times and bytes are theirs alone.`,
     );
   }
   if (model.moe.groupCount > 1 && scenario.routing.policy !== 'group-limited') {

@@ -2,7 +2,7 @@
  * A plan for a terminal: the answer first, then the frontier, why the rest fell out, what moves it, and what was assumed.
  * Knows only the plan; nothing is computed here.
  */
-import { formatBytes, formatNs, formatWatts } from '@epsim/spec';
+import { formatBytes, formatNs, formatWatts, plural } from '@epsim/spec';
 import type { FigureBars } from './errors/plan-errors.js';
 import type { CapacityPlan, PlanDetail, PlannedLayout } from './plan-schema.js';
 import type { UnderLoad } from './serving/under-load.js';
@@ -65,13 +65,13 @@ function answer(plan: CapacityPlan): string[] {
 
 function bestText(best: PlannedLayout): string[] {
   const { prefill, fleet } = best;
-  const decode = `${best.layout} on ${best.ranks} ranks, ${best.sequencesPerGroup} sequences for each attention group, ${best.overlap}`;
+  const decode = `${best.layout} on ${plural(best.ranks, 'rank')}, ${best.sequencesPerGroup} sequences for each attention group, ${best.overlap}`;
   const lines =
     prefill === null
       ? [`Best: ${decode}; prefill on the same ranks`]
       : [
           `Best: decode ${decode}`,
-          `      prefill ${prefill.layout} on ${prefill.ranks} ranks, ${prefill.chunkTokens} tokens at once, ${prefill.instancesPerDecode.toFixed(2)} instances for each of decode`,
+          `      prefill ${prefill.layout} on ${plural(prefill.ranks, 'rank')}, ${prefill.chunkTokens} tokens at once, ${prefill.instancesPerDecode.toFixed(2)} instances for each of decode`,
         ];
   const bars = best.relErrorBars;
   const bar = (name: keyof FigureBars) => (bars === null ? '' : ` +- ${Math.round(100 * bars[name])} %`);
@@ -80,7 +80,7 @@ function bestText(best: PlannedLayout): string[] {
   );
   if (fleet !== null) {
     lines.push(
-      `      fleet: ${fleet.ranks} ranks = ${fleet.decodeInstances} decode${fleet.prefillInstances > 0 ? ` + ${fleet.prefillInstances} prefill` : ''} instances for ${fixed(fleet.ratePerSec)} requests/s`,
+      `      fleet: ${plural(fleet.ranks, 'rank')} = ${fleet.decodeInstances} decode${fleet.prefillInstances > 0 ? ` + ${fleet.prefillInstances} prefill` : ''} ${fleet.decodeInstances + fleet.prefillInstances === 1 ? 'instance' : 'instances'} for ${fixed(fleet.ratePerSec)} requests/s`,
     );
   }
   const cost =
@@ -162,7 +162,7 @@ function closest({ closest: near, layouts }: CapacityPlan): string[] {
   const one = layouts.find((layout) => layout.layout === near.layout);
   return [
     'No layout meets the objectives.',
-    `Closest: ${near.layout}${one === undefined ? '' : ` on ${one.ranks} ranks, ${one.serving}: ${one.why}`}`,
+    `Closest: ${near.layout}${one === undefined ? '' : ` on ${plural(one.ranks, 'rank')}, ${one.serving}: ${one.why}`}`,
     `It is enough to allow: ${near.allow.join(', ')}`,
   ];
 }
@@ -182,7 +182,7 @@ function fellOut({ layouts }: CapacityPlan): string[] {
     ...sorted.slice(0, MOST_REASONS).map((group) => {
       const [first] = group;
       const change = first.change === undefined ? '' : `; nearest: ${first.change}`;
-      return `  ${group.length} x, such as ${first.layout} on ${first.ranks} ranks, ${first.serving}: ${first.why}${change}`;
+      return `  ${group.length} x, such as ${first.layout} on ${plural(first.ranks, 'rank')}, ${first.serving}: ${first.why}${change}`;
     }),
     '',
   ];

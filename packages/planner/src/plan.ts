@@ -4,7 +4,7 @@
  */
 
 import { activeParamCount, checkpointBytes, paramCount } from '@epsim/model';
-import type { Scenario } from '@epsim/spec';
+import { plural, type Scenario } from '@epsim/spec';
 import { enumerateLayouts, mostRanks } from './candidates.js';
 import { createPlacer, type Placer } from './chains.js';
 import { comparedLayouts, fleetByRate } from './comparison.js';
@@ -177,7 +177,7 @@ function changeOf(layout: Layout, serving: Serving, fit: readonly Evaluated[]): 
   }
   if (nearest === undefined) return {};
   const { layout: other, serving: how } = nearest;
-  return { change: `${layoutName(other)} on ${layoutRanks(other)} ranks, ${how}, is feasible` };
+  return { change: `${layoutName(other)} on ${plural(layoutRanks(other), 'rank')}, ${how}, is feasible` };
 }
 
 /** Other points that are kept beside the frontier, spread evenly over their speeds. */

@@ -195,6 +195,11 @@ export function formatBandwidth(bytesPerSec: number): string {
   return formatQuantity('bandwidth', bytesPerSec);
 }
 
+/** `1 rank`, `2 ranks`. */
+export function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 /** `2.5 us`, three digits; below a nanosecond still in nanoseconds. */
 export function formatNs(ns: number): string {
   return formatQuantity('duration', ns);

@@ -16,8 +16,10 @@ export function withSet(command: Command): Command {
   return command.option('--set <path=value>', 'override a field of the scenario (repeatable)', collect, []);
 }
 
-/** What `--vary` says of itself. */
-export const VARY_HELP = "a field and its values (repeatable; default: the scenario's own `vary`)";
+export function withVary(command: Command): Command {
+  const help = "a field and its values (repeatable; default: the scenario's own `vary`)";
+  return command.option('--vary <path=v1,v2>', help, collect, []);
+}
 
 /** How points of a sweep or comparison reach a cluster. */
 export interface ClusterOptions {

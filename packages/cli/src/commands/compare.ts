@@ -22,14 +22,13 @@ import { studyText, trainingStudy, writeStudy } from '../training-study.js';
 import { nameOfPoint } from '../variations.js';
 import {
   type ClusterOptions,
-  collect,
   integer,
   interruptSignal,
   type OutputOptions,
-  VARY_HELP,
   withCluster,
   withOutput,
   withSet,
+  withVary,
 } from './common.js';
 
 interface CompareOptions extends OutputOptions, ClusterOptions {
@@ -42,12 +41,11 @@ interface CompareOptions extends OutputOptions, ClusterOptions {
 
 export function compareCommand(program: Command): void {
   const command = program.command('compare').argument('[scenario]', 'a YAML or JSON file; none for a study');
-  withCluster(withOutput(withSet(command)))
+  withCluster(withOutput(withVary(withSet(command))))
     .summary('the same tokens under several settings, with confidence intervals')
     .description(
       'Runs every combination of the varied values on the same tokens, repeats over seeds, and prints means, 95 % intervals and paired differences against the first.',
     )
-    .option('--vary <path=v1,v2>', VARY_HELP, collect, [])
     .addOption(
       new Option('--study <name>', 'train small models under each way to balance them').choices(['training']),
     )

@@ -13,13 +13,12 @@ import { type Terminal, terminal } from '../terminal.js';
 import { nameOfPoint, type Point } from '../variations.js';
 import {
   type ClusterOptions,
-  collect,
   interruptSignal,
   type OutputOptions,
-  VARY_HELP,
   withCluster,
   withOutput,
   withSet,
+  withVary,
 } from './common.js';
 
 interface SweepOptions extends OutputOptions, ClusterOptions {
@@ -36,12 +35,12 @@ interface FinishedPoint {
 }
 
 export function sweepCommand(program: Command): void {
-  withCluster(withOutput(withSet(program.command('sweep').argument('<scenario>', 'a YAML or JSON file'))))
+  const command = program.command('sweep').argument('<scenario>', 'a YAML or JSON file');
+  withCluster(withOutput(withVary(withSet(command))))
     .summary('a grid of scenarios, resumable')
     .description(
       'Plans and times every combination of the varied values and keeps one line per finished point in points.jsonl. Started again with the same folder it does only what is missing.',
     )
-    .option('--vary <path=v1,v2>', VARY_HELP, collect, [])
     .option('--out <dir>', 'folder of the sweep (default: runs/<name of the scenario>-sweep)')
     .addHelpText(
       'after',

@@ -2,9 +2,9 @@
  * From what an importer has read to a Trace: ids are checked, padding is counted, layers without experts are left
  * out. Every importer ends here, so that every format is held to the same rules.
  */
-import { NO_EXPERT } from '@epsim/spec';
+import { NO_EXPERT, plural } from '@epsim/spec';
 import { type ChoiceTrace, countRows, type LoadTrace, MOST_EXPERTS } from '../trace/trace.js';
-import { type ImportHints, plural } from './importer.js';
+import type { ImportHints } from './importer.js';
 
 export interface ChoiceFrame {
   /** Rows of each rank, one rank after another. */
@@ -36,7 +36,11 @@ export function choiceTrace(
   checkExpertCount(head.source, expertCount);
   if (topK > expertCount) throw new RangeError(`${head.source}: top-${topK} of ${expertCount} experts`);
   const layers = Array.from({ length: head.layers }, (_, i) => i).filter((i) => hasChoices(frames, i, topK));
-  if (layers.length === 0) throw new RangeError(`${head.source}: no layer has any choice`);
+  if (layers.length === 0) {
+    throw new RangeError(
+      `${head.source}: no layer has a choice: every id is ${NO_EXPERT} or 0, as where nothing was recorded; record with routing on`,
+    );
+  }
   const frameRows = frames.map((frame) => frame.rankTokens.reduce((sum, rows) => sum + rows, 0));
   const experts = new Int16Array(frameRows.reduce((sum, rows) => sum + rows, 0) * layers.length * topK);
   let next = 0;

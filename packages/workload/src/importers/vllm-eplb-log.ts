@@ -2,8 +2,10 @@
  * vLLM's log with EPLB on: lines `EPLB step: avg_tokens=..., max_tokens=..., balancedness=...`, tokens of the mean
  * and the busiest rank summed over layers. It says how balanced ranks were and nothing about experts.
  */
+
+import { plural } from '@epsim/spec';
 import { utf8 } from '../formats/bytes.js';
-import { fileList, type Importer, plural } from './importer.js';
+import { fileList, type Importer } from './importer.js';
 
 const LINE = /EPLB step: avg_tokens=([\d.]+), max_tokens=([\d.]+), balancedness=([\d.]+)/;
 

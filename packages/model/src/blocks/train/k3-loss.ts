@@ -74,7 +74,7 @@ function mlaNode({ tape, tensor }: Pass, name: string, x: Node, shape: MlaShape)
   return matmul(tape, out, part('out'));
 }
 
-/** Choices of each expert that has any, in order. */
+/** Choices of each chosen expert, ascending: token x top-k + place. Experts stand as they are first chosen. */
 function choicesByExpert(experts: Int32Array): ReadonlyMap<number, number[]> {
   const lists = new Map<number, number[]>();
   experts.forEach((expert, choice) => {
