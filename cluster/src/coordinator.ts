@@ -1,6 +1,6 @@
 /** The coordinator's entry: a run that is driven from here and carried by the workers of a cluster. */
 import { randomBytes } from 'node:crypto';
-import { LANES, RedisRun } from '@epsim/transport/redis';
+import { RedisRun } from '@epsim/transport/redis';
 import { type RedisFabric, redisFabric } from './redis-fabric.js';
 
 export interface CoordinatorOptions {
@@ -13,11 +13,6 @@ export interface CoordinatorOptions {
   readonly note: (text: string) => void;
 }
 
-export interface Coordinator extends RedisFabric {
-  /** Workers that were there when the run began. */
-  readonly workers: number;
-}
-
 /** A coordinator that is silent for so long has left its run; others clear it away. */
 export const LIFE_MS = 15_000;
 
@@ -27,21 +22,19 @@ export function runId(name: string): string {
 }
 
 /** Joins the cluster and waits for a worker. Throws ClusterFailure when there is none within `patienceMs`. */
-export async function coordinate(options: CoordinatorOptions): Promise<Coordinator> {
+export async function coordinate(options: CoordinatorOptions): Promise<RedisFabric> {
   const { name, phaseMs } = options;
   const id = runId(name);
   const run = await RedisRun.open({ ...options, run: id, lifeMs: LIFE_MS, expireMs: 4 * phaseMs });
   try {
-    const present = await run.waitForWorkers();
-    const fabric = redisFabric(run, options);
-    return { ...fabric, workers: present.length };
+    return redisFabric(run, await run.waitForWorkers(), options);
   } catch (thrown) {
     await run.close();
     throw thrown;
   }
 }
 
-/** Shards of a run: two for each worker that is there, so that one who joins later finds some, or as many as asked. */
-export function shardsFor(workers: number, rankCount: number, asked?: number): number {
-  return Math.min(rankCount, asked ?? Math.min(LANES, 2 * workers));
+/** Shards of the next layer: one for each thread of the workers that are there, or as many as asked. */
+export function shardsFor({ seats }: RedisFabric, rankCount: number, asked?: number): number {
+  return Math.min(rankCount, asked ?? seats);
 }

@@ -3,9 +3,16 @@
  * One idea: a shard is done when its last words have come and all its ranks' results are there; what comes twice,
  * because two workers held the shard, is passed over.
  */
-import type { LayerWork, RankBlock } from '@epsim/engine';
+import type { LayerWork } from '@epsim/engine';
 import { ClusterFailure, TransportError } from '@epsim/transport';
-import { Arrivals, type Entry, FramesLost, noRefusals, type RefusalCounts } from '@epsim/transport/redis';
+import {
+  Arrivals,
+  type Entry,
+  FramesLost,
+  noRefusals,
+  type Piece,
+  type RefusalCounts,
+} from '@epsim/transport/redis';
 import type { z } from 'zod';
 import { progressSchema, resultsChannel, type Words, wordsSchema } from './shard-job.js';
 
@@ -68,7 +75,7 @@ export class Gathering {
     for (const piece of taken.frame.pieces) this.fill(piece, taken.from);
   }
 
-  private fill({ from: rank, offset, bytes }: RankBlock & { readonly offset: number }, shard: number): void {
+  private fill({ to: rank, offset, bytes }: Piece, shard: number): void {
     const into = new Uint8Array(this.outputs[rank]?.buffer ?? new ArrayBuffer(0));
     const own = this.work.shardOfRank[rank] === shard;
     if (!own || offset !== this.filled[rank] || offset + bytes.length > into.length) {

@@ -1,4 +1,4 @@
-export { type Coordinator, type CoordinatorOptions, coordinate, shardsFor } from './coordinator.js';
+export { type CoordinatorOptions, coordinate, shardsFor } from './coordinator.js';
 export { PointWorker } from './point-worker.js';
 export { openPoints, type PointRunner } from './points.js';
 export type { FabricFigures, RedisFabric } from './redis-fabric.js';

@@ -1,8 +1,8 @@
 /**
  * Shards in other processes, reached through Redis: the coordinator's side.
- * One idea: a run is one flow with a job for each shard, and a layer is one order to all of them and their results
- * back; the shards exchange rows among themselves. When anything is lost on the way the layer begins again, in new
- * inboxes, from tasks and seeds, and gives the same bits.
+ * One idea: a layer is one order to all shards and their results back; the shards exchange rows among themselves.
+ * When anything is lost on the way the layer begins again, in new inboxes, from tasks and seeds, and gives the same
+ * bits.
  * Knows nothing about locks and who holds a shard; those are BullMQ's.
  */
 import type { CarriedLayer, LayerWork, ShardFabric } from '@epsim/engine';
@@ -10,23 +10,23 @@ import { ClusterFailure } from '@epsim/transport';
 import {
   FramesLost,
   fullRedis,
+  inboxesOf,
   inboxKey,
   JobsLost,
   LOOK_MS,
-  laneQueue,
   Mail,
   MailReader,
   noRefusals,
-  ordersKey,
-  ownersOf,
   type RedisRun,
   type RefusalCounts,
   RunMovedOn,
+  seatsOf,
+  type WorkerCard,
 } from '@epsim/transport/redis';
 import type { Redis } from 'ioredis';
 import { addRefusals, Gathering } from './gathering.js';
-import { SHARD_JOB, type ShardJobData } from './shard-job.js';
 import { encodeTask } from './shard-task.js';
+import { Sharing } from './sharing.js';
 
 /** How often a layer is begun again before the run is given up. */
 const MOST_BEGINNINGS = 10;
@@ -34,6 +34,8 @@ const MOST_BEGINNINGS = 10;
 const FAREWELL_MS = 2000;
 /** Shortest time between two looks at the memory that Redis uses. */
 const MEASURE_MS = 100;
+/** Shortest time between two looks at who is there. */
+const ROLL_CALL_MS = 1000;
 
 /** What carrying through Redis took; wall-clock figures, not results. */
 export interface FabricFigures {
@@ -46,6 +48,9 @@ export interface FabricFigures {
 }
 
 export interface RedisFabric extends ShardFabric {
+  /** Workers that are there, and their threads, as far as a run can use them. */
+  readonly workers: number;
+  readonly seats: number;
   figures(): FabricFigures;
 }
 
@@ -56,9 +61,20 @@ export interface FabricOptions {
   readonly note: (text: string) => void;
 }
 
-export function redisFabric(run: RedisRun, options: FabricOptions): RedisFabric {
-  const fabric = new Fabric(run, options);
+/** `present` are the workers that are there as the run begins. */
+export function redisFabric(
+  run: RedisRun,
+  present: readonly WorkerCard[],
+  options: FabricOptions,
+): RedisFabric {
+  const fabric = new Fabric(run, present, options);
   return {
+    get workers() {
+      return fabric.present.length;
+    },
+    get seats() {
+      return seatsOf(fabric.present).length;
+    },
     carryLayer: (work) => fabric.carryLayer(work),
     close: () => fabric.close(),
     figures: () => fabric.figures,
@@ -74,17 +90,24 @@ class Fabric {
   readonly figures = { frameBytes: 0, redisBytesMost: 0, layersBegunAgain: 0, refused: noRefusals() };
   private readonly redis: Redis;
   private readonly reader: MailReader;
+  private readonly sharings: Sharing[] = [];
   private beginnings = 0;
+  /** Inboxes that nobody needs any more; they are removed with the next order. */
+  private gone: readonly string[] = [];
   private measured = Number.NEGATIVE_INFINITY;
-  private shardCount = 0;
-  /** The run's flow; null before the first layer and after its jobs were lost. */
-  private flow: Promise<unknown> | null = null;
-  private flowFailure: Error | null = null;
+  /** What Redis used, and its limit, at the last look. */
+  private memory: { readonly used: number; readonly most: number | null } = { used: 0, most: null };
+  private lookedForRoom = Number.NEGATIVE_INFINITY;
+  /** Those who were there when the roll was called last; they count once two calls have heard the same. */
+  private heard: readonly WorkerCard[];
+  private called = performance.now();
 
   constructor(
     private readonly run: RedisRun,
+    public present: readonly WorkerCard[],
     private readonly options: FabricOptions,
   ) {
+    this.heard = present;
     this.redis = run.connection();
     this.reader = new MailReader(this.redis, run.patienceMs);
   }
@@ -106,43 +129,43 @@ class Fabric {
         this.options.note(`${place} begins again: ${thrown.message}`);
         await this.run.showAgain();
       } finally {
-        this.run.remove(this.inboxes(beginning)).catch(() => {});
+        this.gone = inboxesOf(this.run.id, beginning, work.parts.length);
       }
     }
   }
 
   /** Tells the shards that the run is over, and clears away what is left. */
   async close(): Promise<void> {
-    const { flow } = this;
+    const { sharings } = this;
     await this.run.close(async () => {
-      if (flow === null) return;
-      this.mail(this.beginnings).order(Array(this.shardCount).fill({ order: { over: true } }));
-      await flow;
+      sharings.at(-1)?.over(this.mail(this.beginnings));
+      await Promise.all(sharings.map(({ ended }) => ended));
     }, FAREWELL_MS);
   }
 
   private async begin(work: LayerWork, beginning: number): Promise<CarriedLayer> {
-    this.startJobs(work);
+    const mail = this.mail(beginning);
+    const sharing = this.shareOut(work, mail);
     // Asked before anything is sent on the same connection, so the answer comes before any that Redis is full.
     const room = this.checkRoom(work);
     const { step, layer } = work;
     const tasks = work.parts.map((part, shard) =>
       encodeTask({ part, step, layer, memoryBytes: work.mostBytes[shard] }),
     );
-    const mail = this.mail(beginning);
-    mail.open(tasks);
+    mail.open(sharing.number, tasks, this.gone);
     const gathering = new Gathering(work, this.run.id, beginning);
     const opened = room.then(() => mail.settled());
     opened.catch(() => {});
-    await this.gather(gathering, beginning, opened);
+    await this.gather(gathering, beginning, sharing, opened);
     this.measureMemory();
+    this.callRoll();
     this.figures.frameBytes += gathering.sentBytes;
     addRefusals(this.figures.refused, gathering.refused);
     const { receivedBytes, outputs } = gathering;
     return { receivedBytes, output: (rank) => outputs[rank] };
   }
 
-  /** Asks what Redis uses before the inboxes are removed; not waited for, and not too often. */
+  /** Asks what Redis uses while the inboxes are there; not waited for, and not too often. */
   private measureMemory(): void {
     if (performance.now() - this.measured < MEASURE_MS) return;
     this.measured = performance.now();
@@ -154,8 +177,27 @@ class Fabric {
     );
   }
 
+  /** Asks who is there; not waited for, and not too often. */
+  private callRoll(): void {
+    if (performance.now() - this.called < ROLL_CALL_MS) return;
+    this.called = performance.now();
+    this.run.workers().then(
+      (cards) => {
+        const ids = (list: readonly WorkerCard[]) => list.map(({ id }) => id).join();
+        if (cards.length > 0 && ids(cards) === ids(this.heard)) this.present = cards;
+        this.heard = cards;
+      },
+      () => {},
+    );
+  }
+
   /** Reads what the shards say until all are done. */
-  private async gather(gathering: Gathering, beginning: number, opened: Promise<void>): Promise<void> {
+  private async gather(
+    gathering: Gathering,
+    beginning: number,
+    sharing: Sharing,
+    opened: Promise<void>,
+  ): Promise<void> {
     const { phaseMs } = this.options;
     const inbox = inboxKey(this.run.id, beginning, 'coordinator');
     const progress = inboxKey(this.run.id, beginning, 'progress');
@@ -168,10 +210,10 @@ class Fabric {
         if (entry.key === inbox) gathering.take(entry);
         else gathering.note(entry);
       }
-      if (this.flowFailure !== null) throw this.flowFailure;
+      if (sharing.failure !== null) throw sharing.failure;
       silent = entries.length === 0 || silent;
       if (entries.length > 0) latest = performance.now();
-      else await this.look(beginning, performance.now() - latest);
+      else await this.look(beginning, sharing, performance.now() - latest);
       if (performance.now() - latest > phaseMs) {
         throw new ClusterFailure(`no answer within ${Math.round(phaseMs / 1000)} s: ${gathering.missing}`);
       }
@@ -179,9 +221,9 @@ class Fabric {
   }
 
   /** Throws when the answers that are waited for cannot come. */
-  private async look(beginning: number, silentMs: number): Promise<void> {
-    const orders = Array.from({ length: this.shardCount }, (_, shard) => ordersKey(this.run.id, shard));
-    if (!(await this.run.keep([...this.inboxes(beginning), ...orders]))) {
+  private async look(beginning: number, sharing: Sharing, silentMs: number): Promise<void> {
+    const inboxes = inboxesOf(this.run.id, beginning, sharing.shardCount);
+    if (!(await this.run.keep([...inboxes, ...sharing.orders]))) {
       throw new JobsLost('Redis has lost its inboxes');
     }
     const { used, most } = await this.run.memory();
@@ -192,33 +234,24 @@ class Fabric {
     return new Mail(this.redis, this.run.mailOptions, beginning);
   }
 
-  private inboxes(beginning: number): string[] {
-    return ownersOf(this.shardCount).map((owner) => inboxKey(this.run.id, beginning, owner));
-  }
-
-  /** One job for each shard, in one flow that lasts as long as the run. */
-  private startJobs({ parts, plans }: LayerWork): void {
-    if (this.flow !== null) return;
-    this.shardCount = parts.length;
+  /** The sharing that serves a layer; a new one when its ranks are shared out in another way, or the jobs are lost. */
+  private shareOut({ parts, plans }: LayerWork, mail: Mail): Sharing {
     const bounds = [...parts.map((part) => part.spec.firstRank), plans.length];
-    const { version } = this.options;
-    this.flowFailure = null;
-    const flow = this.run.jobs(
-      parts.map((_, shard) => {
-        const data: ShardJobData = { version, shard, bounds, ...this.run.mailOptions };
-        return { queue: laneQueue(shard), name: SHARD_JOB, data };
-      }),
-    );
-    this.flow = flow;
-    flow.catch((thrown: Error) => {
-      this.flowFailure = thrown;
-      this.flow = null;
-    });
+    const last = this.sharings.at(-1);
+    if (last?.serves(bounds)) return last;
+    last?.over(mail);
+    const next = new Sharing(this.run, this.options.version, this.sharings.length, bounds);
+    this.sharings.push(next);
+    return next;
   }
 
   /** Both legs of a layer lie in Redis at once. Throws ClusterFailure when its limit has no room for them. */
   private async checkRoom(work: LayerWork): Promise<void> {
-    const { used, most } = await this.run.memory(this.redis);
+    if (performance.now() - this.lookedForRoom > MEASURE_MS) {
+      this.lookedForRoom = performance.now();
+      this.memory = await this.run.memory(this.redis);
+    }
+    const { used, most } = this.memory;
     if (most === null) return;
     const { hiddenSize } = work.parts[0].spec.model;
     let needed = 0;

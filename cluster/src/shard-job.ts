@@ -11,10 +11,12 @@ export const channelSchema = z.strictObject({
 const count = z.int().min(0).max(1e9);
 const shard = z.int().min(0).max(65_535);
 
-/** A shard of a run, from its first layer to its last. */
+/** A shard of a run, for as long as the ranks are shared out so. */
 export const shardJobSchema = z.strictObject({
   version: z.string().max(100),
   run: nameSchema,
+  /** Which sharing of the run's ranks it belongs to, from 0. */
+  sharing: count,
   shard,
   /** First rank of each shard and the end. */
   bounds: z.array(z.int().min(0).max(65_536)).min(2).max(65_537),

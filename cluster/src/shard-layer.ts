@@ -104,8 +104,7 @@ export class ShardLayer {
 
   /** Sends the rows of a leg, and accepts what arrives meanwhile until all of the leg is there. */
   private async exchange(layer: RemoteLayer, leg: Leg): Promise<void> {
-    const { shard, bounds } = this.job;
-    for (const { from, to, bytes } of layer.blocksTo(leg, bounds[shard], bounds[shard + 1])) {
+    for (const { from, to, bytes } of layer.blocksTo(leg, this.job.shard)) {
       layer.accept(leg, from, to, 0, bytes);
     }
     await this.mail.send(this.letters(layer, leg));
@@ -141,8 +140,8 @@ export class ShardLayer {
     const { shard, bounds } = this.job;
     for (let to = 0; to + 1 < bounds.length; to++) {
       if (to === shard) continue;
-      const blocks = layer.blocksTo(leg, bounds[to], bounds[to + 1]);
-      yield { to, channel: rowsChannel(this.beginning, leg, shard, to), blocks };
+      const channel = rowsChannel(this.beginning, leg, shard, to);
+      yield { to, channel, blocks: layer.blocksTo(leg, to) };
     }
   }
 

@@ -1,6 +1,8 @@
 /**
- * A shard's task as bytes, and back. What comes back is checked as anything from outside is: every number that
- * leads to a place in memory is in range before a kernel sees it.
+ * A shard's task as bytes, and back. The lists of its ranks' plans travel as one array of integers and one of gate
+ * weights, since every list's length follows from the one before it.
+ * What comes back is checked as anything from outside is: every number that leads to a place in memory is in range
+ * before a kernel sees it.
  */
 import { type RankPlan, rowsOf, type ShardPart, type ShardTask, shardLayout } from '@epsim/engine';
 import { Packr, Unpackr } from 'msgpackr';
@@ -21,17 +23,6 @@ const format = z.enum(['fp32', 'bf16', 'fp8', 'mxfp8', 'mxfp4']);
 const ints = z.instanceof(Int32Array);
 const floats = z.instanceof(Float32Array);
 
-const planSchema = z.strictObject({
-  rank: count,
-  tokenCount: count,
-  sendOffsets: ints,
-  sendTokens: ints,
-  recvOffsets: ints,
-  groupOffsets: ints,
-  groupRows: ints,
-  groupWeights: floats,
-});
-
 const taskSchema = z.strictObject({
   step: count,
   layer: count,
@@ -40,7 +31,11 @@ const taskSchema = z.strictObject({
     .min(0)
     .max(2 ** 32),
   slotExpert: ints,
-  plans: z.array(planSchema).min(1).max(4096),
+  /** Tokens of each of its ranks. */
+  tokenCounts: z.array(count).min(1).max(4096),
+  /** Of each rank in turn: sendOffsets, sendTokens, recvOffsets, groupOffsets, groupRows. */
+  lists: ints,
+  groupWeights: floats,
   hidden: z.array(floats).optional(),
   spec: z.strictObject({
     shard: count,
@@ -72,12 +67,32 @@ const taskSchema = z.strictObject({
 /** The task without what follows from the rest. */
 export function encodeTask({ part, step, layer, memoryBytes }: ShardTask): Uint8Array {
   const { spec, plans, slotExpert, hidden } = part;
-  const owned = plans.map((plan) => ({ ...plan }));
+  const lists = plans.flatMap((plan) => [
+    ...[plan.sendOffsets, plan.sendTokens, plan.recvOffsets, plan.groupOffsets, plan.groupRows],
+  ]);
   return packr.pack({
     ...{ step, layer, memoryBytes, slotExpert, spec },
-    plans: owned,
+    tokenCounts: plans.map(({ tokenCount }) => tokenCount),
+    lists: joined(Int32Array, lists),
+    groupWeights: joined(
+      Float32Array,
+      plans.map((plan) => plan.groupWeights),
+    ),
     ...(hidden ? { hidden } : {}),
   });
+}
+
+function joined<T extends Int32Array | Float32Array>(
+  kind: new (length: number) => T,
+  arrays: readonly T[],
+): T {
+  const all = new kind(arrays.reduce((sum, { length }) => sum + length, 0));
+  let next = 0;
+  for (const array of arrays) {
+    all.set(array, next);
+    next += array.length;
+  }
+  return all;
 }
 
 /** Throws RangeError with the first thing that is wrong. */
@@ -90,9 +105,9 @@ export function decodeTask(bytes: Uint8Array): ShardTask {
   }
   const parsed = taskSchema.safeParse(raw);
   if (!parsed.success) throw new RangeError(`a task that is none: ${parsed.error.issues[0].message}`);
-  const { step, layer, memoryBytes, slotExpert, plans, hidden, spec } = parsed.data;
-  const wrong = taskProblem(parsed.data);
-  if (wrong !== null) throw new RangeError(`a task that cannot be: ${wrong}`);
+  const { step, layer, memoryBytes, slotExpert, hidden, spec } = parsed.data;
+  checkTask(parsed.data);
+  const plans = plansOf(parsed.data);
   const part: ShardPart = {
     spec,
     layout: shardLayout(spec, plans.map(rowsOf)),
@@ -103,40 +118,64 @@ export function decodeTask(bytes: Uint8Array): ShardTask {
   return { part, step, layer, memoryBytes };
 }
 
-function taskProblem(task: z.infer<typeof taskSchema>): string | null {
-  const { spec, plans, slotExpert, hidden } = task;
+type Parsed = z.infer<typeof taskSchema>;
+
+function checkTask({ spec, tokenCounts, slotExpert, hidden }: Parsed): void {
   const { rankCount, firstRank, slotCounts, model } = spec;
-  if (firstRank + plans.length > rankCount) return 'more ranks than there are';
-  if (slotCounts.length !== plans.length) return 'slots for other ranks';
-  if (slotExpert.length !== slotCounts.reduce((a, b) => a + b, 0)) return 'experts for other slots';
-  if (!allBelow(slotExpert, model.expertCount, -1)) return 'an expert that is not there';
-  if (hidden && hidden.length !== plans.length) return 'hidden states of other ranks';
-  for (const [local, plan] of plans.entries()) {
-    const wrong = planProblem(plan, rankCount, slotCounts[local]);
-    if (plan.rank !== firstRank + local || wrong !== null)
-      return `rank ${plan.rank}: ${wrong ?? 'out of order'}`;
-    if (hidden && hidden[local].length !== plan.tokenCount * model.hiddenSize)
-      return 'hidden states of another size';
-  }
-  return null;
+  const ranks = tokenCounts.length;
+  check(firstRank + ranks <= rankCount, 'more ranks than there are');
+  check(slotCounts.length === ranks, 'slots for other ranks');
+  const slots = slotCounts.reduce((a, b) => a + b, 0);
+  check(slotExpert.length === slots, 'experts for other slots');
+  check(allBelow(slotExpert, model.expertCount, -1), 'an expert that is not there');
+  if (!hidden) return;
+  check(hidden.length === ranks, 'hidden states of other ranks');
+  hidden.forEach((rows, local) => {
+    check(rows.length === tokenCounts[local] * model.hiddenSize, 'hidden states of another size');
+  });
 }
 
-function planProblem(plan: RankPlan, rankCount: number, slots: number): string | null {
-  const { sendOffsets, sendTokens, recvOffsets, groupOffsets, groupRows, groupWeights } = plan;
-  if (!isPrefix(sendOffsets, rankCount, sendTokens.length)) return 'offsets of rows to send';
-  if (!isPrefix(recvOffsets, rankCount, recvOffsets[rankCount])) return 'offsets of rows to receive';
-  if (!isPrefix(groupOffsets, slots, groupRows.length)) return 'offsets of choices';
-  if (groupWeights.length !== groupRows.length) return 'weights of other choices';
-  if (!allBelow(sendTokens, plan.tokenCount)) return 'a token that is not there';
-  if (!allBelow(groupRows, recvOffsets[rankCount])) return 'a row that does not arrive';
-  return null;
+/** Cuts the lists into plans, of views. */
+function plansOf({ spec, tokenCounts, lists, groupWeights }: Parsed): RankPlan[] {
+  const { rankCount, firstRank, slotCounts } = spec;
+  let next = 0;
+  let nextChoice = 0;
+  const take = (length: number) => {
+    check(next + length <= lists.length, 'lists that are too short');
+    next += length;
+    return lists.subarray(next - length, next);
+  };
+  /** [length + 1] numbers from 0 that never fall. */
+  const offsets = (length: number, what: string) => {
+    const taken = take(length + 1);
+    check(
+      taken[0] === 0 && taken.every((value, i) => i === 0 || value >= taken[i - 1]),
+      `offsets of ${what}`,
+    );
+    return taken;
+  };
+  const plans = tokenCounts.map((tokenCount, local): RankPlan => {
+    const sendOffsets = offsets(rankCount, 'rows to send');
+    const sendTokens = take(sendOffsets[rankCount]);
+    check(allBelow(sendTokens, tokenCount), 'a token that is not there');
+    const recvOffsets = offsets(rankCount, 'rows to receive');
+    const groupOffsets = offsets(slotCounts[local], 'choices');
+    const groupRows = take(groupOffsets[slotCounts[local]]);
+    check(allBelow(groupRows, recvOffsets[rankCount]), 'a row that does not arrive');
+    const weights = groupWeights.subarray(nextChoice, nextChoice + groupRows.length);
+    nextChoice += groupRows.length;
+    return {
+      ...{ rank: firstRank + local, tokenCount, sendOffsets, sendTokens, recvOffsets },
+      ...{ groupOffsets, groupRows, groupWeights: weights },
+    };
+  });
+  check(next === lists.length, 'lists that are too long');
+  check(nextChoice === groupWeights.length, 'weights of other choices');
+  return plans;
 }
 
-/** True for [count + 1] numbers from 0 to `total` that never fall. */
-function isPrefix(offsets: Int32Array, count: number, total: number): boolean {
-  if (offsets.length !== count + 1 || offsets[0] !== 0 || offsets[count] !== total) return false;
-  for (let i = 0; i < count; i++) if (offsets[i + 1] < offsets[i]) return false;
-  return true;
+function check(holds: boolean, otherwise: string): void {
+  if (!holds) throw new RangeError(`a task that cannot be: ${otherwise}`);
 }
 
 function allBelow(values: Int32Array, end: number, least = 0): boolean {

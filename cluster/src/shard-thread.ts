@@ -1,5 +1,5 @@
 /**
- * Runs on a thread of a worker: holds one shard from the first layer of a run to the last, and takes the
+ * Runs on a thread of a worker: holds one shard for as long as the ranks are shared out so, and takes the
  * coordinator's orders. Several may be held at a time; they compute one after another.
  * Its one idea: nothing is kept between layers that a task and the weights' seeds do not give again, so a shard goes
  * back to its queue whenever another worker's turn has come.
@@ -52,7 +52,7 @@ interface Given {
 
 class ShardHolder {
   private readonly reader: MailReader;
-  private readonly shard = new RemoteShard(inlineShards(createShardHandler()));
+  private readonly shard: RemoteShard;
   private readonly orders: string;
   /** The last order. */
   private given: Given | null = null;
@@ -63,9 +63,10 @@ class ShardHolder {
     private readonly tenure: ShardTenure,
     private readonly redis: Redis,
   ) {
-    const { run, shard, patienceMs } = tenure.job;
+    const { run, sharing, shard, bounds, patienceMs } = tenure.job;
+    this.shard = new RemoteShard(inlineShards(createShardHandler()), bounds);
     this.reader = new MailReader(redis, patienceMs);
-    this.orders = ordersKey(run, shard);
+    this.orders = ordersKey(run, sharing, shard);
   }
 
   async serve(): Promise<'over' | 'left'> {

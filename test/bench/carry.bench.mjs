@@ -41,7 +41,7 @@ const out = new Float32Array(hidden.length);
 let reference;
 
 function carried(name, shardCount, openPool) {
-  const options = { model, rankCount, tokensPerRank, shardCount, topK, perChoice: false };
+  const options = { model, rankCount, tokensPerRank, shardCount: () => shardCount, topK, perChoice: false };
   let session;
   async function carry() {
     session ??= new CarrySession({ ...options, dispatchFormat: 'fp32', combineFormat: 'fp32' }, openPool());

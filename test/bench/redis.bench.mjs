@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { coordinate } from '@epsim/cluster';
+import { coordinate, shardsFor } from '@epsim/cluster';
 import { CarrySession, createShardHandler, planDispatch } from '@epsim/engine';
 import { randomSource } from '@epsim/spec';
 import { inlineShards } from '@epsim/transport';
@@ -67,7 +67,7 @@ async function barePipeline() {
 async function frames() {
   const [writing, reading] = [await connect(), await connect()];
   const mail = new Mail(writing, { run: 'bench', expireMs: 60_000, patienceMs: 30_000 }, 0);
-  mail.open([new Uint8Array(1)]);
+  mail.open(0, [new Uint8Array(1)]);
   await mail.send([{ to: 0, channel: 'rows', blocks: [{ from: 0, to: 0, bytes: payload }] }]);
   await mail.settled();
   const key = inboxKey('bench', 0, 0);
@@ -84,7 +84,7 @@ async function frames() {
   }
   await writing.unlink(
     key,
-    ordersKey('bench', 0),
+    ordersKey('bench', 0, 0),
     inboxKey('bench', 0, 'coordinator'),
     inboxKey('bench', 0, 'progress'),
   );
@@ -151,72 +151,80 @@ function workerCpuMs() {
   }, 0);
 }
 
-/** Wall time of one layer, and CPU time of the workers for it: medians, and means of `layers` layers, after some that load and warm. */
-async function timed(fabric, work, layers) {
-  for (let i = 0; i < Math.min(100, layers); i++) await fabric.carryLayer(work);
-  const cpu = workerCpuMs();
-  const walls = [];
-  for (let i = 0; i < layers; i++) {
-    const started = performance.now();
-    await fabric.carryLayer(work);
-    walls.push(performance.now() - started);
-  }
-  return { wallMs: middle(walls), cpuMs: (workerCpuMs() - cpu) / layers };
-}
-
-async function overRedis(size, layers, shardCount) {
+/** A session over Redis whose shards are as many as a run would have. */
+async function overRedis(size) {
   await connect().then((redis) => redis.disconnect());
-  const { plan, options } = layer(size, shardCount);
   const fabric = await coordinate({
     ...{ url: `redis://127.0.0.1:${port}`, name: 'bench', version: '0.1.0' },
     ...{ patienceMs: 30_000, phaseMs: 120_000, note: () => {} },
   });
-  const session = new CarrySession(options, fabric);
-  // The reference belongs to neither side: what is measured is the fabric.
-  const took = await timed(fabric, session.layOut(plan, 0, 0), layers);
-  await session.close();
-  return took;
+  return opened(size, fabric, () => shardsFor(fabric, 8));
 }
 
-async function inline(size, layers) {
-  const { plan, options } = layer(size, 1);
-  const session = new CarrySession(options, inlineShards(createShardHandler()));
-  const took = await timed(session.fabric, session.layOut(plan, 0, 0), layers);
-  await session.close();
-  return took;
+function inline(size) {
+  return opened(size, inlineShards(createShardHandler()), () => 1);
+}
+
+/** One layer of `size`, to be carried any number of times. The reference belongs to no side: what is measured is the fabric. */
+function opened(size, reach, shardCount) {
+  const { plan, options } = layer(size, shardCount);
+  const session = new CarrySession(options, reach);
+  const work = session.layOut(plan, 0, 0);
+  return { carry: () => session.fabric.carryLayer(work), close: () => session.close() };
+}
+
+async function wallMs(work) {
+  const started = performance.now();
+  await work();
+  return performance.now() - started;
 }
 
 const middle = (values) => [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
-const both = (list) => ({
-  wallMs: middle(list.map((took) => took.wallMs)),
-  cpuMs: middle(list.map((took) => took.cpuMs)),
-});
 
 const empty = { tokensPerRank: 4, expertCount: 16, width: 64, inner: 8 };
 const step50 = { tokensPerRank: 4, expertCount: 16, width: 512, inner: 3200 };
 const heavy = { tokensPerRank: 32, expertCount: 64, width: 512, inner: 2048 };
 
-/** Layers over one or two workers of one thread beside the same layers in this process. */
+/** Layers over workers of one thread, in turns with the same layers in this process, after some that load and warm. */
 function besideInline(name, size, workers, layers) {
-  const took = { redis: [], inline: [] };
+  const walls = { over: [], here: [], more: [] };
   return {
     name,
-    baseline: { name: 'inline', work: async () => void took.inline.push(await inline(size, layers)) },
     subject: {
-      name: `over Redis, ${workers === 1 ? 'one worker' : 'two workers, four shards'}`,
+      name: `over ${workers === 1 ? 'one worker' : 'two workers'} and inline in turns`,
       work: async () => {
         await workersAre(workers);
-        took.redis.push(await overRedis(size, layers, 2 * workers));
+        const [over, here] = [await overRedis(size), inline(size)];
+        for (let i = -Math.min(200, layers); i < layers; i++) {
+          const took = { here: await wallMs(here.carry), over: await wallMs(over.carry) };
+          if (i < 0) continue;
+          for (const side of ['here', 'over']) walls[side].push(took[side]);
+          walls.more.push(took.over - took.here);
+        }
+        await over.close();
+        await here.close();
       },
     },
-    runs: 3,
+    runs: 5,
     warm: false,
     note: () => {
-      const [over, here] = [both(took.redis).wallMs, both(took.inline).wallMs];
-      const more = over - here;
+      const [over, here, more] = [middle(walls.over), middle(walls.here), middle(walls.more)];
       return `a step: ${over.toFixed(2)} ms over Redis, ${here.toFixed(2)} ms inline; ${more.toFixed(2)} ms more, ${((100 * more) / 50).toFixed(1)} % of a step of 50 ms`;
     },
   };
+}
+
+/** Layers that compute for long, over so many workers: wall time, and CPU time of the workers for one. */
+async function heavyLayers(workers, layers) {
+  await workersAre(workers);
+  const over = await overRedis(heavy);
+  const walls = [];
+  await over.carry();
+  const cpu = workerCpuMs();
+  for (let i = 0; i < layers; i++) walls.push(await wallMs(over.carry));
+  const cpuMs = (workerCpuMs() - cpu) / layers;
+  await over.close();
+  return { wallMs: middle(walls), cpuMs };
 }
 
 const took = { one: [], two: [] };
@@ -230,27 +238,29 @@ export const benchmarks = server
         runs: 9,
       },
       besideInline('redis-step: a step of almost no computing', empty, 2, 400),
-      besideInline('redis-step: a step of about 50 ms', step50, 1, 60),
+      besideInline('redis-step: a step of about 50 ms', step50, 1, 50),
       {
         name: 'redis-workers: compute-bound layers',
         baseline: {
           name: 'one worker process',
           work: async () => {
-            await workersAre(1);
-            took.one.push(await overRedis(heavy, 5, 4));
+            took.one.push(await heavyLayers(1, 5));
           },
         },
         subject: {
           name: 'two worker processes, joining included',
           work: async () => {
-            await workersAre(2);
-            took.two.push(await overRedis(heavy, 5, 4));
+            took.two.push(await heavyLayers(2, 5));
           },
         },
-        runs: 3,
+        runs: 5,
         warm: false,
         note: () => {
-          const [one, two] = [both(took.one), both(took.two)];
+          const of = (list, figure) => middle(list.map((took) => took[figure]));
+          const [one, two] = [took.one, took.two].map((list) => ({
+            wallMs: of(list, 'wallMs'),
+            cpuMs: of(list, 'cpuMs'),
+          }));
           return `a layer: ${one.wallMs.toFixed(0)} ms with one, ${two.wallMs.toFixed(0)} ms with two: ${(one.wallMs / two.wallMs).toFixed(2)} x; CPU of the workers ${one.cpuMs.toFixed(0)} and ${two.cpuMs.toFixed(0)} ms: ${(two.cpuMs / one.cpuMs).toFixed(2)} x`;
         },
       },

@@ -16,9 +16,9 @@ describe.skipIf(redisBinary === null)('a shard whose layer goes wrong', () => {
   async function heard(checkLock: () => Promise<void>): Promise<unknown[]> {
     const options = { run: 'r', expireMs: 60_000, patienceMs: 2000 };
     const mail = new Mail(redis.admin, options, 3);
-    mail.open([new Uint8Array(8)]);
+    mail.open(0, [new Uint8Array(8)]);
     await mail.settled();
-    const job: ShardJobData = { ...options, version: '1', shard: 0, bounds: [0, 1] };
+    const job: ShardJobData = { ...options, version: '1', sharing: 0, shard: 0, bounds: [0, 1] };
     const layer = new ShardLayer(job, 3, redis.admin, async () => [], checkLock);
     const carried = layer.carry(null as never, [], 1, () => {});
     await carried.catch((thrown) => expect(thrown).toBeInstanceOf(RunMovedOn));
@@ -41,7 +41,15 @@ describe.skipIf(redisBinary === null)('a shard whose layer goes wrong', () => {
 test('a lane that serves many runs keeps nothing of those that are over', async () => {
   const leave = new AbortController();
   const worker = new ShardWorker({ url: 'redis://127.0.0.1:1', version: '1', threads: 1, name: 'w' });
-  const job = { version: '1', run: 'r', shard: 0, bounds: [0, 1], expireMs: 1000, patienceMs: 100 };
+  const job = {
+    version: '1',
+    run: 'r',
+    sharing: 0,
+    shard: 0,
+    bounds: [0, 1],
+    expireMs: 1000,
+    patienceMs: 100,
+  };
   const hold = { leave: leave.signal, lock: { key: 'k', token: 't' }, doing: () => {} };
   await expect(worker.handle(job, hold)).rejects.toThrow(/Redis cannot be used/);
   await worker.close();

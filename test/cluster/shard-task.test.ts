@@ -33,24 +33,26 @@ test('a task with any number or array replaced is a task in range, or refused', 
   const bytes = encodeTask(task);
   const packr = new Packr({ useRecords: false, moreTypes: true });
   const unpackr = new Unpackr({ useRecords: false, moreTypes: true });
-  const keys = ['sendOffsets', 'sendTokens', 'recvOffsets', 'groupOffsets', 'groupRows', 'groupWeights'];
+  const keys = ['lists', 'lists', 'lists', 'groupWeights', 'tokenCounts', 'slotExpert'];
   let refused = 0;
   fc.assert(
     fc.property(
       fc.constantFrom(...keys),
-      fc.nat(1),
-      fc.nat(100),
-      fc.integer({ min: -5, max: 2 ** 31 - 1 }),
-      (key, rank, at, value) => {
+      fc.nat(1000),
+      fc.oneof(fc.integer({ min: -5, max: 20 }), fc.integer({ min: -5, max: 2 ** 31 - 1 })),
+      fc.integer({ min: -2, max: 0 }),
+      (key, at, value, longer) => {
         const raw = unpackr.unpack(bytes);
-        const array = raw.plans[rank][key];
-        array[at % array.length] = value;
+        raw[key][at % raw[key].length] = value;
+        if (key === 'lists') raw[key] = raw[key].slice(0, raw[key].length + longer);
         try {
           const { part } = decodeTask(packr.pack(raw));
           for (const plan of part.plans) {
             const arrived = plan.recvOffsets[shape.rankCount];
             expect(plan.groupRows.every((row) => row >= 0 && row < arrived)).toBe(true);
             expect(plan.sendTokens.every((token) => token >= 0 && token < plan.tokenCount)).toBe(true);
+            expect(plan.sendTokens).toHaveLength(plan.sendOffsets[shape.rankCount]);
+            expect(plan.groupWeights).toHaveLength(plan.groupRows.length);
           }
         } catch (thrown) {
           if (!(thrown instanceof RangeError)) throw thrown;
@@ -78,7 +80,15 @@ test('a job that is no job, or of another version, is refused before anything is
   // BullMQ knows by this name that trying again is in vain.
   const name = 'UnrecoverableError';
   await expect(worker.handle({ code: 'rm -rf' }, nothing)).rejects.toMatchObject({ name });
-  const job = { version: '2', run: 'r', shard: 0, bounds: [0, 1], expireMs: 1000, patienceMs: 1000 };
+  const job = {
+    version: '2',
+    run: 'r',
+    sharing: 0,
+    shard: 0,
+    bounds: [0, 1],
+    expireMs: 1000,
+    patienceMs: 1000,
+  };
   const message = expect.stringMatching(/versions do not mix/);
   await expect(worker.handle(job, nothing)).rejects.toMatchObject({ name, message });
 });

@@ -153,6 +153,24 @@ describe.skipIf(redisBinary === null)('workers that fail', () => {
     expect(await first.exit).toBe(0);
     expect(late).not.toBeNull();
   });
+
+  test('the ranks are shared out anew, a shard for each thread, when a worker joins and when one is killed', async () => {
+    await crew(1);
+    const [first] = workers;
+    const layers = 40;
+    const held = new Set<string>();
+    const results = await carryOver(redis, {
+      layers,
+      onLayer: async (done) => {
+        if (done === 2) workers.push(await startWorker(redis, ['--threads', '2']));
+        if (done === 20) first.process.kill('SIGKILL');
+        await sleep(250);
+        held.add(await shardsHeld(redis));
+      },
+    });
+    expect(results).toEqual(expected.slice(0, layers));
+    for (const way of ['1', '1 and 2', '2']) expect(held).toContain(way);
+  });
 });
 
 /** How many shards each worker says that it holds, the oldest worker first. */

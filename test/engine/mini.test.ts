@@ -37,7 +37,7 @@ async function withEngine<T>(c: Case, use: (experts: ExpertLayer) => Promise<T>)
     seed,
     rankCount: c.rankCount ?? 8,
     maxTokens: text.length,
-    shardCount: c.shardCount ?? 1,
+    shardCount: () => c.shardCount ?? 1,
     reach: c.pool ?? inline(),
     ...(c.watch ? { watch: c.watch } : {}),
   });

@@ -31,7 +31,7 @@ export interface CarryCase {
   readonly spare?: number;
   readonly holes?: boolean;
   readonly format?: RowFormat;
-  readonly shardCount?: number;
+  readonly shardCount?: number | (() => number);
   readonly model?: Partial<CarriedModel>;
   readonly pool?: ShardPool | ShardFabric;
   readonly wrapPort?: (port: RowPort) => RowPort;
@@ -49,13 +49,13 @@ export function planOf(c: CarryCase): DispatchPlan {
 }
 
 export function sessionOf(c: CarryCase): CarrySession {
-  const format = c.format ?? 'fp32';
+  const { format = 'fp32', shardCount = 1 } = c;
   return new CarrySession(
     {
       model: smallModel(c.shape, c.model),
       rankCount: c.shape.rankCount,
       tokensPerRank: c.shape.tokensPerRank,
-      shardCount: c.shardCount ?? 1,
+      shardCount: typeof shardCount === 'number' ? () => shardCount : shardCount,
       dispatchFormat: format,
       combineFormat: format,
       perChoice: c.perChoice ?? false,

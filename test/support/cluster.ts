@@ -25,7 +25,7 @@ export interface CarryOver {
 export async function carryOver(redis: TestRedis, options: CarryOver): Promise<CarryResult[]> {
   const { layers, patienceMs = 20_000, phaseMs = 40_000, shards, note = () => {} } = options;
   const fabric = await coordinate({ url: redis.url, name: 'test', version, patienceMs, phaseMs, note });
-  const shardCount = shardsFor(fabric.workers, shape.rankCount, shards);
+  const shardCount = () => shardsFor(fabric, shape.rankCount, shards);
   const session = sessionOf({ ...layer, shardCount, pool: fabric });
   return carryAll(session, layers, options.onLayer);
 }
@@ -100,7 +100,7 @@ export async function watchCommands(
 export const moments = {
   /** It holds a shard and waits for an order. */
   holds: ([name, ...args]: readonly string[]) =>
-    name === 'xread' && args.some((key) => /:orders\.\d+$/.test(key)),
+    name === 'xread' && args.some((key) => /:orders\.\d+\.\d+$/.test(key)),
   sends: (command: readonly string[]) => sendsRows(command, 'dispatch'),
   /** It waits for the rows that it computes on. */
   computes: ([name, ...args]: readonly string[]) =>

@@ -10,6 +10,7 @@ import {
   LANES,
   lanesOf,
   MAX_FRAME_BYTES,
+  seatsOf,
   type WorkerCard,
 } from '@epsim/transport/redis';
 import fc from 'fast-check';
@@ -144,15 +145,24 @@ describe('addresses', () => {
   });
 });
 
-test('every lane has exactly one of the workers that are there', () => {
+test('every lane has exactly one of the workers that are there, and the first lanes one thread each', () => {
+  const worker = fc.record({ joined: fc.nat(1000), threads: fc.integer({ min: 1, max: 40 }) });
+  const workers = fc.uniqueArray(worker, { selector: ({ joined }) => joined, minLength: 1, maxLength: 30 });
   fc.assert(
-    fc.property(fc.uniqueArray(fc.nat(1000), { minLength: 1, maxLength: 30 }), (joinedAt) => {
-      const cards = joinedAt.map((joined): WorkerCard => {
-        const rest = { version: '1', host: 'h', pid: 1, threads: 1, lanes: [], doing: '', jobsDone: 0 };
-        return { id: `w${joined}`, joined, ...rest };
+    fc.property(workers, (list) => {
+      const cards = list.map(({ joined, threads }): WorkerCard => {
+        const rest = { version: '1', host: 'h', pid: 1, lanes: [], doing: '', jobsDone: 0 };
+        return { id: `w${joined}`, joined, threads, ...rest };
       });
       const lanes = cards.flatMap((card) => lanesOf(card.id, cards));
       expect(lanes.sort((a, b) => a - b)).toEqual(Array.from({ length: LANES }, (_, lane) => lane));
+      const seats = seatsOf(cards);
+      const threads = cards.reduce((sum, card) => sum + card.threads, 0);
+      expect(seats).toHaveLength(Math.min(LANES, threads));
+      for (const card of cards) {
+        const first = lanesOf(card.id, cards).filter((lane) => lane < seats.length);
+        expect(first.length).toBeLessThanOrEqual(card.threads);
+      }
     }),
   );
 });

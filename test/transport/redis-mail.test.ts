@@ -27,7 +27,7 @@ describe.skipIf(redisBinary === null)('inboxes', () => {
   const task = new Uint8Array([1, 2, 3]);
   const opened = async (beginning: number) => {
     const mail = new Mail(redis.admin, options, beginning);
-    mail.open([task, task]);
+    mail.open(0, [task, task]);
     await mail.settled();
     return mail;
   };
@@ -63,7 +63,7 @@ describe.skipIf(redisBinary === null)('inboxes', () => {
     await opened(1);
     await opened(2);
     const reader = new MailReader(redis.admin, 2000);
-    const entries = await reader.read([ordersKey('r', 0)], 10);
+    const entries = await reader.read([ordersKey('r', 0, 0)], 10);
     expect(entries.map(({ kind }) => kind)).toEqual(['order', 'frame']);
     expect(JSON.parse(entries[0].bytes.toString())).toEqual({ beginning: 2, frames: 1 });
   });
@@ -71,10 +71,10 @@ describe.skipIf(redisBinary === null)('inboxes', () => {
   test('keep what they hold when the order to make them comes again, as from a connection that broke', async () => {
     const mail = await opened(4);
     await mail.send([{ to: 1, channel: '4.rows', blocks }]);
-    mail.open([task, task]);
+    mail.open(0, [task, task]);
     await mail.settled();
     expect(await redis.admin.xlen(inboxKey('r', 4, 1))).toBe(6);
-    const [last] = await redis.admin.xrevrange(ordersKey('r', 1), '+', '-');
+    const [last] = await redis.admin.xrevrange(ordersKey('r', 0, 1), '+', '-');
     const [first] = await redis.admin.xrange(inboxKey('r', 4, 1), '-', '+');
     expect(last[0] <= first[0]).toBe(true);
   });
@@ -92,8 +92,8 @@ describe.skipIf(redisBinary === null)('inboxes', () => {
     for (const ready of [true, false]) {
       const connection = run.connection();
       if (ready) await connection.ping();
-      const reading = new MailReader(connection, 2000).read([ordersKey('r', 9)], 500);
-      new Mail(connection, options, ready ? 8 : 9).open([task, task]);
+      const reading = new MailReader(connection, 2000).read([ordersKey('r', 0, 9)], 500);
+      new Mail(connection, options, ready ? 8 : 9).open(0, [task, task]);
       reading.catch(() => {});
     }
     await run.close();

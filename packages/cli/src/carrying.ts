@@ -34,7 +34,7 @@ export interface Carrying {
 
 interface Reach {
   readonly reach: ShardPool | ShardFabric;
-  readonly shardCount: number;
+  readonly shardCount: () => number;
   readonly figures: Carrying['figures'];
 }
 
@@ -82,21 +82,21 @@ async function reachShards(request: CarryRequest, note: (text: string) => void):
   const workers = Math.min(request.workers ?? scenario.carry?.workers ?? 1, scenario.cluster.rankCount);
   if (transport === 'inline') {
     const reach = inlineShards(createShardHandler());
-    return { reach, shardCount: 1, figures: () => ({ transport, workers: 1 }) };
+    return { reach, shardCount: () => 1, figures: () => ({ transport, workers: 1 }) };
   }
   if (transport === 'thread') {
     const reach = threadShards({ entry: shardEntry, workers, timeoutMs: phaseMs });
-    return { reach, shardCount: workers, figures: () => ({ transport, workers }) };
+    return { reach, shardCount: () => workers, figures: () => ({ transport, workers }) };
   }
   const { coordinate, shardsFor } = await import('@epsim/cluster');
   const reach = await coordinate({
     ...{ url: request.redis ?? '', name: scenario.name, version, patienceMs, phaseMs, note },
   });
-  const shardCount = shardsFor(reach.workers, scenario.cluster.rankCount, request.workers);
+  const shardCount = () => shardsFor(reach, scenario.cluster.rankCount, request.workers);
   return {
     reach,
     shardCount,
-    figures: () => ({ transport, workers: reach.workers, shards: shardCount, redis: reach.figures() }),
+    figures: () => ({ transport, workers: reach.workers, shards: shardCount(), redis: reach.figures() }),
   };
 }
 

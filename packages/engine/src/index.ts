@@ -5,7 +5,6 @@ export { localFabric } from './carry/local-fabric.js';
 export type { RankPlan } from './carry/rank-plan.js';
 export { createReference, type Reference } from './carry/reference.js';
 export {
-  type RankBlock,
   RemoteLayer,
   RemoteShard,
   type ShardTask,

@@ -165,21 +165,21 @@ async function openReach(
   options: JourneyOptions,
   rankCount: number,
   term: Terminal,
-): Promise<{ readonly reach: ShardPool | ShardFabric; readonly shardCount: number }> {
+): Promise<{ readonly reach: ShardPool | ShardFabric; readonly shardCount: () => number }> {
   const transport = options.transport ?? (options.redis === undefined ? 'inline' : 'redis');
-  if (transport === 'inline') return { reach: inlineShards(createShardHandler()), shardCount: 1 };
+  if (transport === 'inline') return { reach: inlineShards(createShardHandler()), shardCount: () => 1 };
   if (transport === 'thread') {
     const workers = Math.min(options.workers ?? 2, rankCount);
     return {
       reach: threadShards({ entry: shardEntry, workers, timeoutMs: PHASE_LIMIT_MS }),
-      shardCount: workers,
+      shardCount: () => workers,
     };
   }
   const url = await redisUrl(options.redis, term.note);
   const { coordinate, shardsFor } = await import('@epsim/cluster');
   const limits = { patienceMs: options.patience * 1000, phaseMs: PHASE_LIMIT_MS };
   const reach = await coordinate({ url, name: 'journey', version, ...limits, note: term.note });
-  return { reach, shardCount: shardsFor(reach.workers, rankCount, options.workers) };
+  return { reach, shardCount: () => shardsFor(reach, rankCount, options.workers) };
 }
 
 /** What `make` gives, with what the user got wrong as one line. */

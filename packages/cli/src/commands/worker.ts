@@ -37,24 +37,26 @@ async function work(options: WorkerOptions): Promise<void> {
   const url = await redisUrl(options.redis, term.note);
   const { joinCluster } = await import('@epsim/cluster');
   const { addressOf } = await import('@epsim/transport/redis');
+  // Listened for before anybody reads that it serves, and may tell it to leave.
+  let joined = false;
+  const told = new Promise<void>((resolve) => {
+    const onSignal = () => {
+      if (!joined) process.exit(130);
+      term.note('leaving after the job in hand; press Ctrl-C again to leave at once');
+      process.once('SIGINT', () => process.exit(130));
+      resolve();
+    };
+    process.once('SIGINT', onSignal);
+    process.once('SIGTERM', onSignal);
+  });
   const worker = await joinCluster({
     ...{ url, version, threads: options.threads, note: term.note },
     lockMs: options.lock * 1000,
     patienceMs: options.patience * 1000,
     pointMs: 24 * 3_600_000,
   });
+  joined = true;
   term.note(`worker ${worker.id}, version ${version}, serves ${addressOf(url).shown}; Ctrl-C ends it`);
-  let stop: () => void = () => {};
-  const told = new Promise<void>((resolve) => {
-    stop = resolve;
-  });
-  const onSignal = () => {
-    term.note('leaving after the job in hand; press Ctrl-C again to leave at once');
-    process.once('SIGINT', () => process.exit(130));
-    stop();
-  };
-  process.once('SIGINT', onSignal);
-  process.once('SIGTERM', onSignal);
   try {
     await Promise.race([told, worker.failed]);
   } finally {

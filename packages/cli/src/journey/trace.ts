@@ -37,7 +37,7 @@ export interface JourneyRequest {
   /** Position of the followed token in the stream, from 0: `focusOf`. */
   readonly focus: number;
   readonly rankCount: number;
-  readonly shardCount: number;
+  readonly shardCount: () => number;
   /** Closed by whoever opened it. */
   readonly reach: ShardPool | ShardFabric;
   readonly trained: Trained | null;

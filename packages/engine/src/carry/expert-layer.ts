@@ -21,7 +21,7 @@ export interface CarriedExpertsOptions {
   readonly rankCount: number;
   /** Most tokens of one call. */
   readonly maxTokens: number;
-  readonly shardCount: number;
+  readonly shardCount: () => number;
   /** Shards that share this process's memory, or live elsewhere. */
   readonly reach: ShardPool | ShardFabric;
   /** Sees each layer's plan and the bytes that arrived, out and back. */

@@ -19,8 +19,11 @@ export interface ShardTask {
   readonly memoryBytes: number;
 }
 
-export interface RankBlock {
+/** Rows that the ranks of a shard have for one rank, in rank order. */
+export interface ShardBlock {
+  /** The shard. */
   readonly from: number;
+  /** The rank. */
   readonly to: number;
   readonly bytes: Uint8Array;
 }
@@ -31,20 +34,28 @@ export class RemoteShard {
   private outbox = new SharedArrayBuffer(0);
   private loaded = '';
 
-  constructor(private readonly pool: ShardPool) {}
+  /** `bounds` are the first rank of each shard of the run and the end, [shards + 1]. */
+  constructor(
+    private readonly pool: ShardPool,
+    private readonly bounds: readonly number[],
+  ) {}
 
-  /** Makes memory and weights ready. Throws RangeError when the task does not fit one memory. */
+  /** Makes memory and weights ready. Throws RangeError when the task is another shard's, or does not fit one memory. */
   async begin(task: ShardTask): Promise<RemoteLayer> {
-    const { layout, slotExpert } = task.part;
+    const { layout, slotExpert, spec, plans } = task.part;
+    const [first, end] = this.bounds.slice(spec.shard, spec.shard + 2);
+    if (spec.firstRank !== first || first + plans.length !== end || spec.rankCount !== this.bounds.at(-1)) {
+      throw new RangeError(`a task for ranks from ${spec.firstRank} on that are not those of its shard`);
+    }
     const bytes = Math.max(task.memoryBytes, layout.bytes);
     if (this.memory === null || this.memory.buffer.byteLength < bytes) {
       this.memory = createMemory(bytes, { shared: true });
       this.loaded = '';
     }
     const out = { dispatch: outgoing(task, 'dispatch'), combine: outgoing(task, 'combine') };
-    const outboxBytes = Math.max(endOf(out.dispatch), endOf(out.combine));
+    const outboxBytes = Math.max(out.dispatch.bytes, out.combine.bytes);
     if (this.outbox.byteLength < outboxBytes) this.outbox = new SharedArrayBuffer(outboxBytes);
-    const begun = new RemoteLayer(task, out, this.memory, this.outbox, this.pool);
+    const begun = new RemoteLayer(task, this.bounds, out, this.memory, this.outbox, this.pool);
     const weights = `${task.layer}:${slotExpert.join()}`;
     if (this.loaded !== weights) {
       this.loaded = '';
@@ -55,21 +66,24 @@ export class RemoteShard {
   }
 }
 
+const NO_ROWS = new Int32Array(0);
+
 /** One layer of one shard: `dispatch`, `compute` and `combine` in this order, the last two once their rows are there. */
 export class RemoteLayer {
-  /** Bytes of each pair's block that have arrived on each leg, [own ranks x rankCount]. */
+  /** Bytes that have arrived for each own rank from each shard on each leg, [own ranks x shards]. */
   private readonly arrived: Readonly<Record<Leg, Float64Array>>;
   private readonly missing: Record<Leg, number>;
 
   constructor(
     private readonly task: ShardTask,
-    private readonly out: Readonly<Record<Leg, readonly Outgoing[]>>,
+    private readonly bounds: readonly number[],
+    private readonly out: Readonly<Record<Leg, Outgoing>>,
     private readonly memory: KernelMemory,
     private readonly outbox: SharedArrayBuffer,
     private readonly pool: ShardPool,
   ) {
     const { plans, spec } = task.part;
-    const cells = plans.length * spec.rankCount;
+    const cells = plans.length * (bounds.length - 1);
     this.arrived = { dispatch: new Float64Array(cells), combine: new Float64Array(cells) };
     const planned = (leg: Leg) =>
       plans.reduce((sum, plan) => sum + arrivingOffsets(plan, leg)[spec.rankCount], 0) * this.rowBytes(leg);
@@ -77,26 +91,30 @@ export class RemoteLayer {
   }
 
   /**
-   * Takes bytes of the rows that `from` has for `to`, from byte `offset` of them, at any time, in which the leg's own
-   * phase does not run. Pieces of a block come in order.
+   * Takes bytes of the rows that the shard `from` has for the rank `to`, from byte `offset` of them, at any time, in
+   * which the leg's own phase does not run. Pieces of a block come in order.
    * Throws RangeError for what the plan does not have and for what has come before.
    */
   accept(leg: Leg, from: number, to: number, offset: number, bytes: Uint8Array): void {
     const { spec, layout, plans } = this.task.part;
+    const shards = this.bounds.length - 1;
     const local = to - spec.firstRank;
     const plan = plans[local];
-    if (!plan || !(from < spec.rankCount)) throw new RangeError(`rows from ${from} to ${to} are not planned`);
+    if (!plan || !(from < shards)) {
+      throw new RangeError(`rows from shard ${from} to rank ${to} are not planned`);
+    }
     const offsets = arrivingOffsets(plan, leg);
     const size = this.rowBytes(leg);
-    const cell = local * spec.rankCount + from;
-    const [before, planned] = [this.arrived[leg][cell], (offsets[from + 1] - offsets[from]) * size];
+    const first = offsets[this.bounds[from]];
+    const cell = local * shards + from;
+    const [before, planned] = [this.arrived[leg][cell], (offsets[this.bounds[from + 1]] - first) * size];
     if (offset !== before || offset + bytes.length > planned) {
       throw new RangeError(
-        `rows from ${from} to ${to}: bytes ${offset} to ${offset + bytes.length} after ${before} of ${planned}`,
+        `rows from shard ${from} to rank ${to}: bytes ${offset} to ${offset + bytes.length} after ${before} of ${planned}`,
       );
     }
     const region = leg === 'dispatch' ? layout.recv[local] : layout.reply[local];
-    new Uint8Array(this.memory.buffer, region + offsets[from] * size + offset, bytes.length).set(bytes);
+    new Uint8Array(this.memory.buffer, region + first * size + offset, bytes.length).set(bytes);
     this.arrived[leg][cell] += bytes.length;
     this.missing[leg] -= bytes.length;
   }
@@ -107,11 +125,11 @@ export class RemoteLayer {
   }
 
   async load(): Promise<void> {
-    await this.call('load');
+    await this.call('load', null);
   }
 
   async dispatch(): Promise<void> {
-    await this.call('dispatch');
+    await this.call('dispatch', null);
   }
 
   /** Runs the experts; returns the bytes of rows that it read. */
@@ -124,38 +142,58 @@ export class RemoteLayer {
     return this.call('combine', 'combine');
   }
 
-  /** Rows that leave on a leg for the ranks [first, end), in rank order; views that are valid until the next phase. */
-  *blocksTo(leg: Leg, first: number, end: number): Generator<RankBlock> {
-    for (const { from, to, start, bytes } of this.out[leg]) {
-      if (to < first || to >= end || bytes === 0) continue;
-      yield { from, to, bytes: new Uint8Array(this.outbox, start, bytes) };
+  /** Rows that leave on a leg for the ranks of a shard, in rank order; views that are valid until the next phase. */
+  *blocksTo(leg: Leg, shard: number): Generator<ShardBlock> {
+    const { offsets } = this.out[leg];
+    for (let to = this.bounds[shard]; to < this.bounds[shard + 1]; to++) {
+      const bytes = offsets[to + 1] - offsets[to];
+      if (bytes === 0) continue;
+      yield { from: this.task.part.spec.shard, to, bytes: new Uint8Array(this.outbox, offsets[to], bytes) };
     }
   }
 
-  /** After `combine`: the result of each own rank, from itself to itself, [tokens x hiddenSize]. */
-  *results(): Generator<RankBlock> {
+  /** After `combine`: the result of each own rank, [tokens x hiddenSize], in rank order. */
+  *results(): Generator<ShardBlock> {
     const { layout, plans, spec } = this.task.part;
     for (const [local, plan] of plans.entries()) {
       const length = plan.tokenCount * spec.model.hiddenSize * 4;
       const bytes = new Uint8Array(this.memory.buffer, layout.output[local], length);
-      yield { from: plan.rank, to: plan.rank, bytes };
+      yield { from: spec.shard, to: plan.rank, bytes };
     }
   }
 
   /** Sends one call to a thread, with where the rows lie that it reads and where those go that it sends. */
-  private async call(method: ShardMethod, reads: Leg = 'dispatch'): Promise<number> {
+  private async call(method: ShardMethod, reads: Leg | null): Promise<number> {
     const { part, step, layer } = this.task;
     const { shard, firstRank, rankCount } = part.spec;
-    const sends = method === 'dispatch' ? 'dispatch' : 'combine';
-    const size = this.rowBytes(reads);
     const regions: OutboxRegions = {
       ...{ kind: 'outbox', memory: this.memory, firstRank, rankCount, outbox: this.outbox },
-      starts: Float64Array.from(this.out[sends], ({ start }) => start),
-      arrived: Int32Array.from(this.arrived[reads], (bytes) => Math.floor(bytes / size)),
+      starts: this.out[method === 'dispatch' ? 'dispatch' : 'combine'].starts,
+      arrived: reads === null ? NO_ROWS : this.arrivedRows(reads),
     };
     const args: ShardWork = { ...part, step, layer, regions };
     const [received] = (await this.pool.callAll([{ shard, method, args }])) as number[];
     return received;
+  }
+
+  /** Rows that have arrived on a leg for each own rank from each rank, [own ranks x rankCount]. */
+  private arrivedRows(leg: Leg): Int32Array {
+    const { plans, spec } = this.task.part;
+    const shards = this.bounds.length - 1;
+    const size = this.rowBytes(leg);
+    const rows = new Int32Array(plans.length * spec.rankCount);
+    for (const [local, plan] of plans.entries()) {
+      const offsets = arrivingOffsets(plan, leg);
+      for (let shard = 0; shard < shards; shard++) {
+        let left = Math.floor(this.arrived[leg][local * shards + shard] / size);
+        for (let from = this.bounds[shard]; from < this.bounds[shard + 1]; from++) {
+          const here = Math.min(left, offsets[from + 1] - offsets[from]);
+          rows[local * spec.rankCount + from] = here;
+          left -= here;
+        }
+      }
+    }
+    return rows;
   }
 
   private rowBytes(leg: Leg): number {
@@ -172,30 +210,30 @@ function arrivingOffsets(plan: ShardPart['plans'][number], leg: Leg): Int32Array
   return leg === 'dispatch' ? plan.recvOffsets : plan.sendOffsets;
 }
 
+/** Where in the outbox lies what leaves on a leg: by the rank that it is for, then by own rank. */
 interface Outgoing {
-  readonly from: number;
-  readonly to: number;
-  /** First byte in the outbox. */
-  readonly start: number;
+  /** First byte for each rank and the end, [rankCount + 1]. */
+  readonly offsets: Float64Array;
+  /** First byte from each own rank for each rank, [own ranks x rankCount]. */
+  readonly starts: Float64Array;
   readonly bytes: number;
 }
 
-/** What leaves on a leg: a block for each own rank and each rank, own rank first. */
-function outgoing(task: ShardTask, leg: Leg): Outgoing[] {
+function outgoing(task: ShardTask, leg: Leg): Outgoing {
   const { spec, plans } = task.part;
+  const { rankCount } = spec;
   const size = rowBytesOf(task, leg);
+  const offsets = new Float64Array(rankCount + 1);
+  const starts = new Float64Array(plans.length * rankCount);
   let next = 0;
-  return plans.flatMap((plan) => {
-    const offsets = leg === 'dispatch' ? plan.sendOffsets : plan.recvOffsets;
-    return Array.from({ length: spec.rankCount }, (_, to) => {
-      const bytes = (offsets[to + 1] - offsets[to]) * size;
-      next += bytes;
-      return { from: plan.rank, to, start: next - bytes, bytes };
-    });
-  });
-}
-
-function endOf(blocks: readonly Outgoing[]): number {
-  const last = blocks.at(-1);
-  return last ? last.start + last.bytes : 0;
+  for (let to = 0; to < rankCount; to++) {
+    offsets[to] = next;
+    for (const [local, plan] of plans.entries()) {
+      const rows = leg === 'dispatch' ? plan.sendOffsets : plan.recvOffsets;
+      starts[local * rankCount + to] = next;
+      next += (rows[to + 1] - rows[to]) * size;
+    }
+  }
+  offsets[rankCount] = next;
+  return { offsets, starts, bytes: next };
 }

@@ -58,7 +58,7 @@ export interface OutboxRegions {
   readonly firstRank: number;
   readonly rankCount: number;
   readonly outbox: SharedArrayBuffer;
-  /** First byte of the block from each own rank to each rank, [own ranks x rankCount]. */
+  /** First byte of the rows from each own rank to each rank, [own ranks x rankCount]. */
   readonly starts: Float64Array;
   /** Rows that have arrived for each own rank from each rank, [own ranks x rankCount]. */
   readonly arrived: Int32Array;

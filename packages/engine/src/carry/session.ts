@@ -17,8 +17,8 @@ export interface CarryOptions {
   readonly model: CarriedModel;
   readonly rankCount: number;
   readonly tokensPerRank: number;
-  /** Shards that share out the ranks; more than one worker needs more than one. */
-  readonly shardCount: number;
+  /** Shards that share out the ranks of the next layer; more than one worker needs more than one. */
+  readonly shardCount: () => number;
   readonly dispatchFormat: RowFormat;
   readonly combineFormat: RowFormat;
   readonly perChoice: boolean;
@@ -131,7 +131,7 @@ export class CarrySession {
     const { rankCount, shardCount, perChoice, model, dispatchFormat, combineFormat } = this.options;
     const { placement } = plan;
     const plans = rankPlans(plan, slotsByExpert(placement).rankOfSlot, perChoice);
-    const bounds = shardBounds(rankCount, shardCount);
+    const bounds = shardBounds(rankCount, shardCount());
     const shardOfRank = new Int32Array(rankCount);
     const parts = bounds.slice(0, -1).map((firstRank, shard): ShardPart => {
       const end = bounds[shard + 1];

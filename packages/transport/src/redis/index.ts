@@ -8,7 +8,7 @@ export {
   type Piece,
   type Refusal,
 } from './frame.js';
-export { inboxKey, JOB_PREFIX, LANES, laneQueue, type Owner, ordersKey, ownersOf, POINTS } from './keys.js';
+export { inboxesOf, inboxKey, JOB_PREFIX, LANES, laneQueue, type Owner, ordersKey, POINTS } from './keys.js';
 export {
   Arrivals,
   type Entry,
@@ -18,7 +18,7 @@ export {
   MailReader,
   taskChannel,
 } from './mail.js';
-export { lanesOf, showCard, versionConflict, type WorkerCard, workersPresent } from './presence.js';
+export { lanesOf, seatsOf, showCard, versionConflict, type WorkerCard, workersPresent } from './presence.js';
 export { JobsLost, LOOK_MS, RedisRun, type RunJob, type RunOptions } from './run.js';
 export { GIVEN_BACK, type Hold, type ServeOptions, type Serving, serve } from './serve.js';
 export { type ClusterStatus, clusterStatus, type QueueDepth } from './status.js';

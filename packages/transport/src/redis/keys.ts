@@ -22,18 +22,19 @@ export const runKey = (run: string): string => `epsim:run:${run}`;
 /** A list of frames of a run. */
 export const channelKey = (run: string, channel: string): string => `epsim:run:${run}:${channel}`;
 
-/** The stream that holds the last order to a shard of a run. */
-export const ordersKey = (run: string, shard: number): string => channelKey(run, `orders.${shard}`);
+/** The stream that holds the last order to a shard of one sharing of a run's ranks. */
+export const ordersKey = (run: string, sharing: number, shard: number): string =>
+  channelKey(run, `orders.${sharing}.${shard}`);
 /** The stream of what arrives for one shard, or for the coordinator, in one beginning of one layer. */
 export const inboxKey = (run: string, beginning: number, owner: Owner): string =>
   channelKey(run, `in.${beginning}.${owner}`);
 /** Whose an inbox is: a shard's, or the coordinator's; it reads `progress` only when nothing comes for long. */
 export type Owner = number | 'coordinator' | 'progress';
 /** All inboxes of a beginning. */
-export const ownersOf = (shardCount: number): Owner[] => [
-  ...(['coordinator', 'progress'] as const),
-  ...Array(shardCount).keys(),
-];
+export function inboxesOf(run: string, beginning: number, shardCount: number): string[] {
+  const owners: Owner[] = ['coordinator', 'progress', ...Array(shardCount).keys()];
+  return owners.map((owner) => inboxKey(run, beginning, owner));
+}
 
 /** Ids of workers that have joined; those whose card has expired are gone. */
 export const WORKERS = 'epsim:workers';

@@ -9,7 +9,7 @@ import type { Socket } from 'node:net';
 import type { Redis } from 'ioredis';
 import { bounded } from './connection.js';
 import { type Block, decodeFrame, encodeFrames, type Frame, MAX_FRAME_BYTES } from './frame.js';
-import { inboxKey, type Owner, ordersKey, ownersOf } from './keys.js';
+import { inboxesOf, inboxKey, type Owner, ordersKey } from './keys.js';
 import { noRefusals, RunMovedOn, redisFull } from './store.js';
 
 /** Entries on the way to Redis at a time, and read from it at a time: a bound on memory on both sides. */
@@ -31,24 +31,31 @@ export interface Letter {
 }
 
 /**
- * Makes so many empty streams, and writes one entry to each of those that follow in place of what they held. Does
- * nothing when the streams are there: a connection that broke has asked again, and they may hold rows by now.
+ * Removes so many streams, makes so many empty ones, and writes one entry to each of those that follow in place of
+ * what they held. Does nothing when the new streams are there: a connection that broke has asked again, and they may
+ * hold rows by now.
  */
 const ORDER = `
-local inboxes, at = tonumber(ARGV[2]), 3
-if inboxes > 0 and redis.call('exists', KEYS[1]) == 1 then return 1 end
+local gone, made, at = tonumber(ARGV[2]), tonumber(ARGV[3]), 4
+if made > 0 and redis.call('exists', KEYS[gone + 1]) == 1 then return 1 end
 for i, key in ipairs(KEYS) do
-  if i <= inboxes then
-    redis.call('xadd', key, '*', 'open', '')
-    redis.call('xtrim', key, 'MAXLEN', 0)
+  if i <= gone then
+    redis.call('unlink', key)
   else
-    local count = tonumber(ARGV[at])
-    redis.call('xadd', key, 'MAXLEN', '=', 1, '*', unpack(ARGV, at + 1, at + count))
-    at = at + count + 1
+    if i <= gone + made then
+      redis.call('xadd', key, '*', 'open', '')
+      redis.call('xtrim', key, 'MAXLEN', 0)
+    else
+      local count = tonumber(ARGV[at])
+      redis.call('xadd', key, 'MAXLEN', '=', 1, '*', unpack(ARGV, at + 1, at + count))
+      at = at + count + 1
+    end
+    redis.call('pexpire', key, ARGV[1])
   end
-  redis.call('pexpire', key, ARGV[1])
 end
 return 1`;
+
+const NO_INBOXES = { gone: [], made: [] };
 
 /** The channel on which a shard gets its task. */
 export const taskChannel = (beginning: number, shard: number): string => `${beginning}.task.${shard}`;
@@ -67,32 +74,34 @@ export class Mail {
     private readonly beginning: number,
   ) {}
 
-  /** Makes all inboxes of the beginning; then gives each shard the order to begin, and its task. */
-  open(tasks: readonly Uint8Array[]): void {
+  /**
+   * Removes inboxes that are `gone`, makes all of the beginning; then gives each shard of a sharing the order to begin,
+   * and its task.
+   */
+  open(sharing: number, tasks: readonly Uint8Array[], gone: readonly string[] = []): void {
     const { run } = this.options;
     const { beginning } = this;
     const orders = tasks.map((bytes, to) => {
       const frames = [...encodeFrames(run, taskChannel(beginning, to), [{ from: 0, to, bytes }])];
       return { order: { beginning, frames: frames.length }, frames };
     });
-    this.order(
-      orders,
-      ownersOf(tasks.length).map((owner) => inboxKey(run, beginning, owner)),
-    );
+    this.order(sharing, orders, { gone, made: inboxesOf(run, beginning, tasks.length) });
   }
 
-  /** Gives each shard an order, which takes the place of the one before, with frames that belong to it; inboxes are made first. */
+  /** Gives each shard of a sharing an order, which takes the place of the one before, with frames that belong to it. */
   order(
+    sharing: number,
     orders: readonly { readonly order: unknown; readonly frames?: readonly Buffer[] }[],
-    inboxes: readonly string[] = [],
+    { gone, made }: { readonly gone: readonly string[]; readonly made: readonly string[] } = NO_INBOXES,
   ): void {
     const { run, expireMs } = this.options;
-    const keys = [...inboxes, ...orders.map((_, shard) => ordersKey(run, shard))];
+    const keys = [...gone, ...made, ...orders.map((_, shard) => ordersKey(run, sharing, shard))];
     const entries = orders.flatMap(({ order, frames = [] }) => {
       const fields = ['order', JSON.stringify(order), ...frames.flatMap((frame) => ['frame', frame])];
       return [fields.length, ...fields];
     });
-    this.write(() => this.redis.eval(ORDER, keys.length, ...keys, expireMs, inboxes.length, ...entries));
+    const args = [expireMs, gone.length, made.length, ...entries];
+    this.write(() => this.redis.eval(ORDER, keys.length, ...keys, ...args));
   }
 
   /**
@@ -207,14 +216,17 @@ export class MailReader {
       waitMs + this.patienceMs,
       () => 'Redis does not answer while reading rows',
     )) as [Buffer, [Buffer, Buffer[]][]][] | null;
-    return (found ?? []).flatMap(([rawKey, entries]) => {
+    const entries: Entry[] = [];
+    for (const [rawKey, list] of found ?? []) {
       const key = rawKey.toString();
-      return entries.flatMap(([id, fields]) => {
+      for (const [id, fields] of list) {
         this.after.set(key, id.toString());
-        const kinds = fields.filter((_, i) => i % 2 === 0);
-        return kinds.map((kind, i) => ({ key, kind: kind.toString(), bytes: fields[2 * i + 1] }));
-      });
-    });
+        for (let i = 0; i < fields.length; i += 2) {
+          entries.push({ key, kind: fields[i].toString(), bytes: fields[i + 1] });
+        }
+      }
+    }
+    return entries;
   }
 }
 

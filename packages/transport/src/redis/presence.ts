@@ -65,11 +65,20 @@ function jsonOf(text: string): unknown {
   }
 }
 
+/** A seat for each thread of the workers present, the first of each worker first; so many as there are lanes, at most. */
+export function seatsOf(present: readonly WorkerCard[]): string[] {
+  const most = Math.min(LANES, Math.max(0, ...present.map(({ threads }) => threads)));
+  const rounds = Array.from({ length: most }, (_, round) => present.filter(({ threads }) => threads > round));
+  return rounds
+    .flat()
+    .slice(0, LANES)
+    .map(({ id }) => id);
+}
+
 /** Lanes of the worker `id` among those present: every lane has exactly one worker. */
 export function lanesOf(id: string, present: readonly WorkerCard[]): number[] {
-  const place = present.findIndex((card) => card.id === id);
-  if (place < 0) return [];
-  return Array.from({ length: LANES }, (_, lane) => lane).filter((lane) => lane % present.length === place);
+  const seats = seatsOf(present);
+  return Array.from({ length: LANES }, (_, lane) => lane).filter((lane) => seats[lane % seats.length] === id);
 }
 
 /** A line for the first worker whose version is not `version`; null when all agree. */
