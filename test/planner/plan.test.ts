@@ -1,6 +1,6 @@
 import {
   type CapacityPlan,
-  createPlacer,
+  createStepModel,
   economicsOf,
   enumerateLayouts,
   layoutFaults,
@@ -27,7 +27,7 @@ test('Kimi K3 needs what its operators found: 16 B200, 8 B300, 16 H200, 32 H100,
       'plan={ requests: { inputTokens: 2000, outputTokens: 500 }, engine: { chunkTokens: 2048 } }',
     );
     const sample = sampleOf(scenario);
-    const { pools } = searchOf(scenario, sample, createPlacer(scenario, sample));
+    const { pools } = searchOf(scenario, createStepModel(scenario, sample, 0));
     const { layouts } = enumerateLayouts(scenario, ranks);
     return layouts.some(
       (layout) =>
@@ -159,7 +159,7 @@ test('a plan overlaps phases as the scenario says, and no overlap that it names 
 test('prompts are held for a chunk in every stage and one that waits for its transfer', () => {
   const scenario = planScenario('plan.requests={ inputTokens: 4000, cacheHitRate: 0.5 }');
   const sample = sampleOf(scenario);
-  const { pools } = searchOf(scenario, sample, createPlacer(scenario, sample));
+  const { pools } = searchOf(scenario, createStepModel(scenario, sample, 0));
   const held = (pipeline: number) => {
     const layout = enumerateLayouts(scenario, 16).layouts.find((one) => one.pipeline === pipeline);
     return layout && pools.use('prefill', layout, 16_000).sequences;

@@ -1,5 +1,5 @@
 import {
-  createPlacer,
+  createStepModel,
   type QueueFleet,
   quantileOf,
   requestStream,
@@ -159,7 +159,7 @@ test('no simulated quantile of the time to the first token is below that of a pr
         `plan.requests={ inputTokens: ${inputTokens}, outputTokens: 50, spread: ${spread} }`,
         `plan.objectives.quantile=${quantile}`,
       );
-      const { pools } = searchOf(scenario, sampleOf(scenario), createPlacer(scenario, sampleOf(scenario)));
+      const { pools } = searchOf(scenario, createStepModel(scenario, sampleOf(scenario), 0));
       const degrees = { ...layout, expertTensor: 1, redundantExperts: 0 };
       const overlap = 'shared-experts';
       const pool = pools.prefill(degrees, chunkTokens, overlap, 'bound');

@@ -96,6 +96,21 @@ test('stages share the layers: the whole way takes as long with two stages as wi
   expect(two.stageNs).toBeLessThan(0.6 * one.totalNs);
 });
 
+test('exchanges of one network serve steps on other devices', () => {
+  const { cluster } = scenario;
+  const device = { ...cluster.device, memoryBytesPerSec: 1.1 * cluster.device.memoryBytesPerSec };
+  const faster = { ...scenario, cluster: { ...cluster, device } };
+  const alone = createStepModel(faster, sample, 0);
+  const sharing = createStepModel(faster, sample, 0, model.stages);
+  for (const fidelity of ['bound', 'refined'] as const) {
+    const time = alone[fidelity](layoutOf(2, 8, 1, 2), work, 'shared-experts');
+    expect(sharing[fidelity](layoutOf(2, 8, 1, 2), work, 'shared-experts')).toEqual(time);
+    expect(model[fidelity](layoutOf(2, 8, 1, 2), work, 'shared-experts').totalNs).toBeGreaterThan(
+      time.totalNs,
+    );
+  }
+});
+
 test('a line through two sizes is the network bound at every size', () => {
   const layout = layoutOf(1, 16, 1);
   const topology = buildTopology(stageCluster(scenario.cluster, 16));

@@ -5,7 +5,6 @@
  */
 import { z } from 'zod';
 import { addLinkBytes, type Flows, issueNs, listFlows, rankClock, transferOf } from './flows.js';
-import type { Topology } from './topology.js';
 import type { NetworkModel } from './transfer.js';
 
 /**
@@ -17,21 +16,23 @@ import type { NetworkModel } from './transfer.js';
 export const bound: NetworkModel = {
   summary: 'busiest link plus latency: a lower bound',
   options: z.strictObject({}),
-  transfer(topology, bytesPerPair, costs) {
-    const flows = listFlows(topology, bytesPerPair);
+  transfer: (topology, bytesPerPair, costs) =>
+    bound.transferFlows(topology, listFlows(topology, bytesPerPair), costs),
+  transferFlows(topology, flows, costs) {
     const linkBytes = addLinkBytes(flows, new Float64Array(topology.links.length));
     const issue = issueNs(topology, flows, costs);
     const clock = rankClock(topology, flows, costs);
-    const links = drainTimes(topology, flows, linkBytes, issue);
+    const rates = Float64Array.from(topology.links, (link) => link.bytesPerSec);
+    const { sentNs, arrivedNs } = drainTimes(rates, flows, linkBytes, issue);
     for (let flow = 0; flow < flows.count; flow++) {
       let slowest = Number.POSITIVE_INFINITY;
       let sent = 0;
       let arrived = 0;
       for (let hop = flows.pathOffsets[flow]; hop < flows.pathOffsets[flow + 1]; hop++) {
         const link = flows.pathLinks[hop];
-        slowest = Math.min(slowest, topology.links[link].bytesPerSec);
-        sent = Math.max(sent, links.sentNs[link]);
-        arrived = Math.max(arrived, links.arrivedNs[link]);
+        if (rates[link] < slowest) slowest = rates[link];
+        if (sentNs[link] > sent) sent = sentNs[link];
+        if (arrivedNs[link] > arrived) arrived = arrivedNs[link];
       }
       const alone = (flows.bytes[flow] / slowest) * 1e9 + issue[flows.from[flow]];
       clock.end(flow, Math.max(sent, alone), Math.max(arrived, alone + flows.latencyNs[flow]));
@@ -40,9 +41,9 @@ export const bound: NetworkModel = {
   },
 };
 
-/** Earliest moments at which everything has been sent over a link and has arrived, [links] each. */
-function drainTimes(topology: Topology, flows: Flows, linkBytes: Float64Array, issue: Float64Array) {
-  const linkCount = topology.links.length;
+/** Earliest moments at which everything has been sent over a link of `rates` and has arrived, [links] each. */
+function drainTimes(rates: Float64Array, flows: Flows, linkBytes: Float64Array, issue: Float64Array) {
+  const linkCount = rates.length;
   const sentNs = new Float64Array(linkCount).fill(Number.POSITIVE_INFINITY);
   const arrivedNs = new Float64Array(linkCount).fill(Number.POSITIVE_INFINITY);
   for (let flow = 0; flow < flows.count; flow++) {
@@ -56,7 +57,7 @@ function drainTimes(topology: Topology, flows: Flows, linkBytes: Float64Array, i
   }
   for (let link = 0; link < linkCount; link++) {
     if (linkBytes[link] === 0) continue;
-    const drain = (linkBytes[link] / topology.links[link].bytesPerSec) * 1e9;
+    const drain = (linkBytes[link] / rates[link]) * 1e9;
     sentNs[link] += drain;
     arrivedNs[link] += drain;
   }

@@ -87,8 +87,9 @@ function fewSizes(flows: Flows): boolean {
 export const fairShare: NetworkModel = {
   summary: 'max-min fair flows, event by event',
   options: z.strictObject({}),
-  transfer(topology, bytesPerPair, costs) {
-    const flows = listFlows(topology, bytesPerPair);
+  transfer: (topology, bytesPerPair, costs) =>
+    fairShare.transferFlows(topology, listFlows(topology, bytesPerPair), costs),
+  transferFlows(topology, flows, costs) {
     const linkBytes = addLinkBytes(flows, new Float64Array(topology.links.length));
     const capacity = Float64Array.from(topology.links, (link) => link.bytesPerSec / 1e9);
     const { endNs, relTolerance } = flowEnds(flows, capacity);

@@ -27,6 +27,7 @@ export function listFlows(topology: Topology, bytesPerPair: Float64Array): Flows
   const bytes = new Float64Array(count);
   const latencyNs = new Float64Array(count);
   const pathOffsets = new Int32Array(count + 1);
+  const linkLatencyNs = Float64Array.from(topology.links, (link) => link.latencyNs);
   const path = new Int32Array(topology.maxHops);
   let links: Int32Array = new Int32Array(count * 2 + topology.maxHops);
   let used = 0;
@@ -39,7 +40,7 @@ export function listFlows(topology: Topology, bytesPerPair: Float64Array): Flows
       if (used + hops > links.length) links = grown(links, used + hops);
       for (let hop = 0; hop < hops; hop++) {
         links[used + hop] = path[hop];
-        latencyNs[flow] += topology.links[path[hop]].latencyNs;
+        latencyNs[flow] += linkLatencyNs[path[hop]];
       }
       used += hops;
       from[flow] = s;

@@ -3,6 +3,7 @@
  * All ranks start at time 0 and each pair's bytes are one flow.
  */
 import type { z } from 'zod';
+import type { Flows } from './flows.js';
 import type { Topology } from './topology.js';
 
 export interface Transfer {
@@ -43,4 +44,6 @@ export interface NetworkModel {
    * Throws RangeError when a shape does not fit the topology or a count is negative.
    */
   transfer(topology: Topology, bytesPerPair: Float64Array, costs?: MessageCosts): Transfer;
+  /** The same of flows that are listed already, for exchanges that differ in nothing but bytes. */
+  transferFlows(topology: Topology, flows: Flows, costs?: MessageCosts): Transfer;
 }

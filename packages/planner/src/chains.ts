@@ -1,24 +1,15 @@
 /**
  * The longest chain through a stage's layer of experts: rows out, experts, rows back.
- * One idea: placements, exchanges and loads are worked out once for all layouts that place experts alike, and a
- * chain once for each number of tokens.
+ * One idea: a chain is worked out once for each number of tokens, for all layouts that place experts alike.
  */
-import { exchanges, kernelCosts } from '@epsim/engine';
-import type { DeviceProfile } from '@epsim/model';
-import { buildTopology, networkModels } from '@epsim/network';
+import { type DeviceProfile, expertTimer } from '@epsim/model';
 import type { Scenario } from '@epsim/spec';
-import { type ExchangeLine, exchangeLine, exchangeNs, groupBytes, stageCluster } from './exchanges.js';
+import { exchangeNs } from './exchanges.js';
 import { type Layout, stageRanks } from './layout.js';
 import type { LoadSample } from './load-sample.js';
 import { memo, memoBy } from './memo.js';
-import { cutExpertSizes, expertTimes, type PlacedExperts, placeExperts } from './placed-experts.js';
-
-/** One stage's exchanges of a layout. */
-export interface Stage {
-  readonly placed: PlacedExperts;
-  readonly dispatch: ExchangeLine;
-  readonly combine: ExchangeLine;
-}
+import { cutExpertSizes, expertTimes } from './placed-experts.js';
+import { type Stage, type StageOf, type Stages, type StepPhase, stageKey } from './stages.js';
 
 /** Mean over sampled layers of the longest chain: its exchanges and experts; and all ranks' experts. */
 export interface Chain {
@@ -28,77 +19,30 @@ export interface Chain {
   readonly cases: readonly Float64Array[];
 }
 
-/** Places the experts of layouts, each kind of them once. */
-export type Placer = (layout: Layout) => PlacedExperts;
-
-export function createPlacer(scenario: Scenario, sample: LoadSample): Placer {
-  return memoBy(expertKey, (layout: Layout) => placeExperts(scenario, sample, layout));
-}
-
-/** What a step does; the kernels that move rows depend on it. */
-export type StepPhase = Scenario['phase'];
-
-export interface Chains {
-  /** Exchanges of a layout's stage by fair shares of links; chains go by the bound. */
-  fineStage(layout: Layout, phase: StepPhase): Stage;
-  /** The chain of `tokens` of a whole stage. Throws RangeError where placement or topology refuse the layout. */
-  chain(layout: Layout, tokens: number, phase: StepPhase): Chain;
-  /** A reduce-scatter after a mixer, or the gather before it, of the tokens of an attention group. */
-  groupNs(layout: Layout, tokens: number): number;
-}
+/** The chain of `tokens` of a whole stage. Throws RangeError where placement or topology refuse the layout. */
+export type FindChain = (layout: Layout, tokens: number, phase: StepPhase) => Chain;
 
 export function createChains(
-  scenario: Scenario,
+  { model, cluster }: Scenario,
   sample: LoadSample,
   profile: DeviceProfile,
-  placer: Placer,
-): Chains {
-  const { model, cluster } = scenario;
-  const clusters = memo((ranks: number) => stageCluster(cluster, ranks));
-  const stageBy = (network: keyof typeof networkModels) =>
-    memoBy(stepKey, ({ layout, phase }: StepOf): Stage => {
-      const placed = placer(layout);
-      const site = { ...scenario, phase, cluster: clusters(stageRanks(layout)) };
-      const line = (direction: 'dispatch' | 'combine', bytes: Float64Array) => {
-        const kernel = kernelCosts(site, direction, exchanges[scenario.time.exchange]);
-        const topology = buildTopology(kernel?.cluster ?? site.cluster);
-        return exchangeLine(networkModels[network], topology, bytes, kernel);
-      };
-      return {
-        placed,
-        dispatch: line('dispatch', placed.dispatchBytes),
-        combine: line('combine', placed.combineBytes),
-      };
-    });
-  const stageOf = stageBy('bound');
-  const sizes = memoBy(
-    ({ expertTensor }: Layout) => expertTensor,
-    (layout: Layout) => cutExpertSizes(scenario, layout, profile),
+  stages: Stages,
+): FindChain {
+  const { device } = cluster;
+  const timers = memo((expertTensor: number) =>
+    expertTimer(cutExpertSizes(model, expertTensor, profile), device, profile.experts),
   );
-  const chainOf = memoBy(
-    (step: StepOf & { readonly tokens: number }) => `${stepKey(step)} ${step.tokens}`,
-    (step) => {
-      const { layout, tokens } = step;
-      const { device } = cluster;
-      const stage = stageOf(step);
-      const cases = expertTimes(stage.placed, sample, tokens, sizes(layout), device, profile);
-      return meanChain(stage, cases, tokens / stageRanks(layout), layout.expertTensor);
-    },
+  const alike = memoBy(stageKey, ({ layout, phase }: StageOf) =>
+    memo((tokens: number): Chain => {
+      const stage = stages.coarse(layout, phase);
+      const { expertTensor } = layout;
+      const cases = expertTimes(stage.placed, sample, tokens, timers(expertTensor));
+      return meanChain(stage, cases, tokens / stageRanks(layout), expertTensor);
+    }),
   );
-  const groups = memoBy(
-    (layout: Layout) => `${stageRanks(layout)} ${layout.attentionTensor}`,
-    (layout: Layout): ExchangeLine => {
-      const ranks = stageRanks(layout);
-      const bytes = groupBytes(ranks, layout.attentionTensor, 2 * model.hiddenSize);
-      return exchangeLine(networkModels.bound, buildTopology(clusters(ranks)), bytes);
-    },
-  );
-  const fineStageOf = stageBy('fair-share');
-  return {
-    fineStage: (layout, phase) => fineStageOf({ layout, phase }),
-    chain: (layout, tokens, phase) => chainOf({ layout, tokens, phase }),
-    groupNs: (layout, tokens) => (layout.attentionTensor === 1 ? 0 : exchangeNs(groups(layout), 0, tokens)),
-  };
+  // Asked for every step: by the layout itself, without a key to spell.
+  const chainsOf = memo((layout: Layout) => memo((phase: StepPhase) => alike({ layout, phase })));
+  return (layout, tokens, phase) => chainsOf(layout)(phase)(tokens);
 }
 
 function meanChain(
@@ -126,18 +70,4 @@ function longestChain(stage: Stage, experts: Float64Array, tokens: number, exper
     longest = { dispatch, experts: own, combine };
   }
   return longest;
-}
-
-interface StepOf {
-  readonly layout: Layout;
-  readonly phase: StepPhase;
-}
-
-function stepKey({ layout, phase }: StepOf): string {
-  return `${expertKey(layout)} ${phase}`;
-}
-
-/** What tells the experts of two layouts apart. */
-function expertKey({ expertRanks, expertTensor, redundantExperts }: Layout): string {
-  return `${expertRanks} ${expertTensor} ${redundantExperts}`;
 }

@@ -4,7 +4,7 @@
  * give every batch size. Knows matrices of bytes, not what they mean.
  */
 import { type KernelCosts, ranksThatCross } from '@epsim/engine';
-import { type NetworkModel, networkModels, type Topology } from '@epsim/network';
+import { type Flows, listFlows, type NetworkModel, networkModels, type Topology } from '@epsim/network';
 import type { ClusterSpec } from '@epsim/spec';
 
 /** Nanoseconds that the links of each rank take for `tokens` of every rank: start + tokens x perToken, both [ranks]. */
@@ -33,8 +33,9 @@ export function exchangeLine(
   bytesPerToken: Float64Array,
   kernel: KernelCosts | null = null,
 ): ExchangeLine {
-  const few = networkModels.bound.transfer(topology, scaled(bytesPerToken, NEXT_TO_NOTHING));
-  const many = network.transfer(topology, scaled(bytesPerToken, MANY_TOKENS));
+  const flows = listFlows(topology, bytesPerToken);
+  const few = networkModels.bound.transferFlows(topology, scaled(flows, NEXT_TO_NOTHING));
+  const many = network.transferFlows(topology, scaled(flows, MANY_TOKENS));
   const slope = (start: number, rank: number, ends: Float64Array) => (ends[rank] - start) / MANY_TOKENS;
   return {
     sentStart: few.sentNs,
@@ -77,8 +78,8 @@ function withKernel({ kernel, crosses }: ExchangeLine, rank: number, tokens: num
   return kernel === null ? wireNs : kernel.rankNs(wireNs, tokens, crosses[rank] === 1);
 }
 
-function scaled(matrix: Float64Array, factor: number): Float64Array {
-  return matrix.map((value) => value * factor);
+function scaled(flows: Flows, factor: number): Flows {
+  return { ...flows, bytes: flows.bytes.map((value) => value * factor) };
 }
 
 /** Bytes of a token-by-token exchange in groups of `ways` neighbours: each sends an equal part to each, [ranks x ranks]. */

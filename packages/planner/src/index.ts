@@ -1,5 +1,4 @@
 export { enumerateLayouts } from './candidates.js';
-export { createPlacer } from './chains.js';
 export { economicsOf } from './economics.js';
 export { KERNEL_SHARE } from './engine-share.js';
 export { coveringQuantile, endToEndError, wideningOf } from './errors/error-bar.js';

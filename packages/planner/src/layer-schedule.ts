@@ -3,8 +3,8 @@
  * One idea: three layers in a row less two are what a layer takes when it is neither the first nor the last.
  */
 import { type MicroBatch, type Op, overlaps, schedule } from '@epsim/engine';
-import type { Stage } from './chains.js';
 import { receivedNs, sentNs } from './exchanges.js';
+import type { Stage } from './stages.js';
 
 export type OverlapName = keyof typeof overlaps;
 

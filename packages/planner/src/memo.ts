@@ -10,8 +10,11 @@ export function memoBy<Q, K, V>(keyOf: (question: Q) => K, find: (question: Q) =
   const known = new Map<K, V>();
   return (question) => {
     const key = keyOf(question);
-    const value = known.get(key) ?? find(question);
-    known.set(key, value);
+    let value = known.get(key);
+    if (value === undefined) {
+      value = find(question);
+      known.set(key, value);
+    }
     return value;
   };
 }

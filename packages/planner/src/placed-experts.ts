@@ -4,10 +4,16 @@
  * Placement, plan and kernel are those of the simulator; nothing here is balanced unless the sample is.
  */
 import { catalog, dispatchOptions, planDispatch } from '@epsim/engine';
-import { type DeviceProfile, type ExpertSizes, expertNs, expertSizes, shardByBlocks } from '@epsim/model';
 import {
-  type DeviceSpec,
+  type DeviceProfile,
+  type ExpertSizes,
+  type ExpertTimer,
+  expertSizes,
+  shardByBlocks,
+} from '@epsim/model';
+import {
   type DispatchPlan,
+  type ModelShape,
   NO_EXPERT,
   type Placement,
   type Routing,
@@ -101,10 +107,13 @@ function transposed(matrix: Float64Array, n: number): Float64Array {
 }
 
 /** Sizes of the part of an expert that one rank computes, padded to whole blocks of scales. */
-export function cutExpertSizes({ model }: Scenario, layout: Layout, profile: DeviceProfile): ExpertSizes {
-  const { moe, precision } = model;
+export function cutExpertSizes(
+  { moe, precision }: ModelShape,
+  expertTensor: number,
+  profile: DeviceProfile,
+): ExpertSizes {
   const { columns } = scaleBlock(precision.routedExperts);
-  const expertInnerSize = shardByBlocks(moe.expertInnerSize, layout.expertTensor, columns).paddedSize;
+  const expertInnerSize = shardByBlocks(moe.expertInnerSize, expertTensor, columns).paddedSize;
   return expertSizes({ ...moe, expertInnerSize }, precision.routedExperts, profile.experts.innerBlock);
 }
 
@@ -113,18 +122,14 @@ export function expertTimes(
   placed: PlacedExperts,
   sample: LoadSample,
   stageTokens: number,
-  sizes: ExpertSizes,
-  device: DeviceSpec,
-  profile: DeviceProfile,
+  timeOf: ExpertTimer,
 ): readonly Float64Array[] {
   return sample.counts(stageTokens).map(({ layer, counts }) => {
     const { slotOffsets } = placed.placements[layer];
-    const loads = slotLoads(placed, layer, counts);
+    const load = { tokensPerSlot: slotLoads(placed, layer, counts) };
     const ns = new Float64Array(slotOffsets.length - 1);
-    for (let rank = 0; rank < ns.length; rank++) {
-      const tokensPerSlot = loads.subarray(slotOffsets[rank], slotOffsets[rank + 1]);
-      ns[rank] = expertNs({ tokensPerSlot }, sizes, device, profile.experts);
-    }
+    for (let rank = 0; rank < ns.length; rank++)
+      ns[rank] = timeOf(load, slotOffsets[rank], slotOffsets[rank + 1]);
     return ns;
   });
 }

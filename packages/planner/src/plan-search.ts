@@ -3,13 +3,11 @@
  */
 import { dispatchOptions } from '@epsim/engine';
 import type { PlanRequest, Scenario } from '@epsim/spec';
-import type { Placer } from './chains.js';
 import type { OverlapName } from './layer-schedule.js';
-import type { LoadSample } from './load-sample.js';
 import { createMemoryModel } from './memory.js';
 import { createPools } from './pools.js';
 import type { Search } from './search.js';
-import { createStepModel } from './step-time.js';
+import type { StepModel } from './step-time.js';
 
 /** A scenario's `plan`, or a RangeError that says what to write where it has none. */
 export function requestOf({ plan }: Scenario): PlanRequest {
@@ -26,13 +24,8 @@ export function overlapsOf({ time }: Scenario): readonly OverlapName[] {
   return time.overlap === null ? ['shared-experts', 'two-micro-batches'] : [time.overlap as OverlapName];
 }
 
-/** What the search needs of a scenario. */
-export function searchOf(
-  scenario: Scenario,
-  sample: LoadSample,
-  placer: Placer,
-  onProgress?: Search['onProgress'],
-): Search {
+/** What the search needs of a scenario, whose steps take as long as `step` says. */
+export function searchOf(scenario: Scenario, step: StepModel, onProgress?: Search['onProgress']): Search {
   const request = requestOf(scenario);
   const { engine } = request;
   const { dispatchRowBytes, combineRowBytes, kind } = dispatchOptions(scenario);
@@ -44,7 +37,6 @@ export function searchOf(
     dispatchKind: kind,
     ...{ dispatchRowBytes, combineRowBytes },
   });
-  const step = createStepModel(scenario, sample, engine.mtpLayers, placer);
   return {
     step,
     pools: createPools(step, memory, request),

@@ -6,7 +6,6 @@
 import { activeParamCount, checkpointBytes, paramCount } from '@epsim/model';
 import { plural, type Scenario } from '@epsim/spec';
 import { enumerateLayouts, mostRanks } from './candidates.js';
-import { createPlacer, type Placer } from './chains.js';
 import { comparedLayouts, fleetByRate } from './comparison.js';
 import { doubtfulObjectives } from './doubts.js';
 import { createPlanErrors, dominantText, type FindErrors } from './errors/plan-errors.js';
@@ -18,10 +17,11 @@ import type { CapacityPlan, FrontierLayout, PlanDetail, PlannedLayout } from './
 import { requestOf, searchOf } from './plan-search.js';
 import { assumptionsOf, sourcesOf } from './plan-words.js';
 import type { Pools } from './pools.js';
-import type { Evaluated, Fallen, Serving } from './search.js';
+import type { Evaluated, Fallen, Search, Serving } from './search.js';
 import { sensitivityOf } from './sensitivity.js';
 import { searchUnderLoad } from './serving/held.js';
 import { type UnderLoad, underLoad } from './serving/under-load.js';
+import { createStepModel } from './step-time.js';
 
 export interface PlanOptions {
   readonly readFile?: (path: string) => Uint8Array;
@@ -40,10 +40,10 @@ export function planCapacity(scenario: Scenario, options: PlanOptions = {}): Cap
   const request = requestOf(scenario);
   const { model, cluster } = scenario;
   const sample = options.sample ?? sampleLoads(scenario, options.readFile);
-  const placer = createPlacer(scenario, sample);
   const most = mostRanks(scenario);
   const { layouts, refused } = enumerateLayouts(scenario, most);
-  const on = searchOf(scenario, sample, placer, options.onProgress);
+  const step = createStepModel(scenario, sample, request.engine.mtpLayers);
+  const on = searchOf(scenario, step, options.onProgress);
   const found = searchUnderLoad(layouts, on);
   const { evaluated: ordered } = found;
   const [first] = ordered;
@@ -72,16 +72,7 @@ export function planCapacity(scenario: Scenario, options: PlanOptions = {}): Cap
     best:
       chosen === undefined
         ? null
-        : detailOf(
-            chosen,
-            chosen.load ?? underLoad(chosen, on),
-            scenario,
-            on.pools,
-            options,
-            sample,
-            placer,
-            errors,
-          ),
+        : detailOf(chosen, chosen.load ?? underLoad(chosen, on), scenario, on, options, errors),
     compared: comparedLayouts(scenario, fit),
     fleetByRate: chosen === undefined ? [] : fleetByRate(chosen),
     closest: feasible ? null : closestOf(ordered[0], found.fallen, on.pools),
@@ -218,10 +209,8 @@ function detailOf(
   chosen: Evaluated,
   load: UnderLoad,
   scenario: Scenario,
-  pools: Pools,
+  { pools, step }: Search,
   options: PlanOptions,
-  sample: LoadSample,
-  placer: Placer,
   errors: FindErrors,
 ): PlanDetail {
   const { decode, prefill, memory, layout } = chosen;
@@ -240,7 +229,7 @@ function detailOf(
       pool,
       engines: launchAll(pool, '$MODEL'),
     })),
-    sensitivity: options.sensitivity === false ? [] : sensitivityOf(chosen, scenario, sample, placer),
+    sensitivity: options.sensitivity === false ? [] : sensitivityOf(chosen, scenario, step),
   };
 }
 

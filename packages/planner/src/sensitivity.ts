@@ -1,12 +1,13 @@
 /**
  * Which input moves the answer most: each is raised by a tenth, and the chosen layout is asked again.
- * One idea: the layout stays, its batch may change, since that is what an operator would do.
+ * One idea: the layout stays, its batch may change, since that is what an operator would do. What an input does not
+ * touch is not worked out again.
  */
 import type { ClusterSpec, LinkSpec, PlanRequest, Scenario } from '@epsim/spec';
-import type { Placer } from './chains.js';
-import type { LoadSample } from './load-sample.js';
 import { searchOf } from './plan-search.js';
 import { type Evaluated, search } from './search.js';
+import { createStages } from './stages.js';
+import { createStepModel, type StepModel } from './step-time.js';
 
 export interface Sensitivity {
   readonly input: string;
@@ -16,17 +17,16 @@ export interface Sensitivity {
 
 const TENTH = 1.1;
 
-/** Effects on a chosen layout, largest first. */
+/** Effects on a chosen layout, largest first; `step` has the times of the scenario as it is. */
 export function sensitivityOf(
   chosen: Evaluated,
   scenario: Scenario,
-  sample: LoadSample,
-  placer: Placer,
+  step: StepModel,
 ): readonly Sensitivity[] {
   const throughputOf = (varied: Scenario): number | null => {
     const { engine } = varied.plan as PlanRequest;
     const plan = { ...(varied.plan as PlanRequest), engine: { ...engine, serving: chosen.serving } };
-    const on = searchOf({ ...varied, plan }, sample, placer);
+    const on = searchOf({ ...varied, plan }, stepOf(varied, step));
     const layouts = [chosen.layout, ...(chosen.prefill === null ? [] : [chosen.prefill.layout])];
     const found = search(layouts, { ...on, overlaps: [...new Set(overlapsOf(chosen))] });
     const same = found.evaluated.find(({ layout }) => layout === chosen.layout);
@@ -39,6 +39,16 @@ export function sensitivityOf(
       return { input, effect: value === null || base === null ? null : value / base - 1 };
     })
     .sort((a, b) => Math.abs(b.effect ?? 1) - Math.abs(a.effect ?? 1));
+}
+
+/** Step times of a variation: those of the base on its own cluster, its exchanges on its own network. */
+function stepOf(varied: Scenario, base: StepModel): StepModel {
+  const { cluster } = base.scenario;
+  if (varied.cluster === cluster) return base;
+  const { placer } = base.stages;
+  const same = varied.cluster.topology === cluster.topology;
+  const { mtpLayers } = (varied.plan as PlanRequest).engine;
+  return createStepModel(varied, base.sample, mtpLayers, same ? base.stages : createStages(varied, placer));
 }
 
 function overlapsOf({ decode, prefill }: Evaluated) {

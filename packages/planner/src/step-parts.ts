@@ -12,8 +12,8 @@ import {
   rooflineNs,
 } from '@epsim/model';
 import type { ClusterSpec, DeviceSpec, LayerShape, ModelShape } from '@epsim/spec';
-import type { StepPhase } from './chains.js';
 import { sliceOf } from './slice.js';
+import type { StepPhase } from './stages.js';
 
 /** A step of one attention group. */
 export interface StepWork {

@@ -6,20 +6,15 @@
  */
 import { overlaps } from '@epsim/engine';
 import { profileFor } from '@epsim/model';
-import type { Scenario } from '@epsim/spec';
-import {
-  type Chain,
-  type Chains,
-  createChains,
-  createPlacer,
-  type Placer,
-  type StepPhase,
-} from './chains.js';
+import type { LayerShape, Scenario } from '@epsim/spec';
+import { type Chain, createChains, type FindChain } from './chains.js';
+import { exchangeNs } from './exchanges.js';
 import { type LayerKind, layerKinds } from './layer-kinds.js';
 import { microBatch, type OverlapName, steadyLayerNs } from './layer-schedule.js';
 import { type Layout, stageRanks } from './layout.js';
 import type { LoadSample } from './load-sample.js';
 import { memo } from './memo.js';
+import { createPlacer, createStages, type Stages, type StepPhase } from './stages.js';
 import {
   createLocalModel,
   handoverBytes,
@@ -52,6 +47,7 @@ export interface StepTime {
 export interface StepModel {
   readonly scenario: Scenario;
   readonly sample: LoadSample;
+  readonly stages: Stages;
   /** Lower bound of a step. Throws RangeError where placement or topology refuse the layout. */
   bound(layout: Layout, work: StepWork, overlap: OverlapName): StepTime;
   /** The same step with every rank's clock; at least the bound. */
@@ -65,7 +61,8 @@ const EXCHANGE_SMS = 24;
 interface StepSource {
   readonly scenario: Scenario;
   readonly local: LocalModel;
-  readonly chains: Chains;
+  readonly stages: Stages;
+  readonly chain: FindChain;
   readonly kinds: (pipeline: number) => readonly (readonly LayerKind[])[];
 }
 
@@ -84,34 +81,32 @@ interface LayerAt {
 type LayerTime = (source: StepSource, at: LayerAt) => number;
 
 /**
- * The step times of a scenario's model on its cluster. `placer` may be shared by scenarios that differ in nothing
- * but their cluster's speeds.
+ * The step times of a scenario's model on its cluster. `stages` may be shared by scenarios that differ in nothing
+ * but what their devices compute and what is asked of them.
  */
 export function createStepModel(
   scenario: Scenario,
   sample: LoadSample,
   mtpLayers: number,
-  placer: Placer = createPlacer(scenario, sample),
+  stages: Stages = createStages(scenario, createPlacer(scenario, sample)),
 ): StepModel {
   const { model, cluster } = scenario;
   const profile = profileFor(cluster.device, model.precision.routedExperts);
   const source: StepSource = {
     scenario,
+    stages,
     local: createLocalModel(model, cluster, profile),
-    chains: createChains(scenario, sample, profile, placer),
+    chain: createChains(scenario, sample, profile, stages),
     kinds: memo((pipeline: number) => layerKinds(model, pipeline, mtpLayers)),
   };
   return {
-    scenario,
-    sample,
+    ...{ scenario, sample, stages },
     bound: (layout, work, overlap) => stepTime(source, layout, work, overlap, boundNs),
     refined: (layout, work, overlap) => stepTime(source, layout, work, overlap, refinedNs),
   };
 }
 
-type Sums = { -readonly [Part in keyof StepParts]: number };
-
-/** Sums the layers of every stage, each kind of layer timed once. */
+/** Times every stage, each kind of layer once. */
 function stepTime(
   source: StepSource,
   layout: Layout,
@@ -121,53 +116,87 @@ function stepTime(
 ): StepTime {
   const { scenario, local, kinds } = source;
   const { pipeline, attentionTensor } = layout;
-  const halves = overlaps[overlap].microBatches;
-  const part = halves === 1 ? work : { ...work, sequences: work.sequences / halves };
-  const sums: Sums = {
-    ...{ attention: 0, dense: 0, shared: 0, experts: 0, dispatch: 0, combine: 0, tensorGroups: 0 },
-    head: local.head(attentionTensor, work.logitRows),
-    handover: 0,
-  };
+  const { microBatches } = overlaps[overlap];
+  const part = microBatches === 1 ? work : { ...work, sequences: work.sequences / microBatches };
+  const timed = memo((layer: LayerShape) => timedLayer(source, layout, part, overlap, layer, layerTime));
+  const headNs = local.head(attentionTensor, work.logitRows);
+  const tokens = work.sequences * work.newTokens;
+  const stages = kinds(pipeline);
+  let handover = 0;
   let stageNs = 0;
   let totalNs = 0;
-  for (const [stage, list] of kinds(pipeline).entries()) {
+  for (let stage = 0; stage < pipeline; stage++) {
     const last = stage === pipeline - 1;
-    let ns = last ? sums.head : handoverNs(scenario, layout, stage, work.sequences * work.newTokens);
-    if (!last) sums.handover += ns;
-    for (const kind of list) ns += layersNs(source, layout, part, overlap, kind, layerTime, sums);
+    let ns = last ? headNs : handoverNs(scenario, layout, stage, tokens);
+    if (!last) handover += ns;
+    for (const { layer, count } of stages[stage]) ns += count * timed(layer).ns;
     stageNs = Math.max(stageNs, ns);
     totalNs += ns;
   }
-  return { stageNs, totalNs, parts: sums };
+  return {
+    ...{ stageNs, totalNs },
+    // Few of the steps that a search times are asked for their parts.
+    get parts() {
+      return { ...partsOf(stages, timed, microBatches), head: headNs, handover };
+    },
+  };
 }
 
-/** All layers of one kind in a stage; adds what they are made of to `sums`. */
-function layersNs(
+/** A layer of one kind in a step. */
+interface TimedLayer {
+  /** With all its micro-batches. */
+  readonly ns: number;
+  /** Of one micro-batch. */
+  readonly parts: LocalParts;
+  readonly groupNs: number;
+  readonly chain: Chain | null;
+}
+
+function timedLayer(
   source: StepSource,
   layout: Layout,
   part: StepWork,
   overlap: OverlapName,
-  { layer, count }: LayerKind,
+  layer: LayerShape,
   layerTime: LayerTime,
-  sums: Sums,
-): number {
-  const { local, chains } = source;
-  const tokens = part.sequences * part.newTokens;
-  const times = count * overlaps[overlap].microBatches;
-  const parts = local.layer(layer, layout.attentionTensor, part);
-  const groupNs = layer.attention === null ? 0 : 2 * chains.groupNs(layout, tokens);
-  sums.attention += times * parts.attention;
-  sums.dense += times * (parts.before + parts.after);
-  sums.shared += times * parts.shared;
-  sums.tensorGroups += times * groupNs;
-  if (layer.ffn?.kind !== 'moe') return times * (parts.attention + parts.before + groupNs);
+): TimedLayer {
+  const { local, stages, chain: chainOf } = source;
+  const { attentionTensor, attentionData } = layout;
   const { phase } = part;
-  const chain = chains.chain(layout, tokens * layout.attentionData, phase);
-  sums.experts += times * chain.experts;
-  sums.dispatch += times * chain.dispatch;
-  sums.combine += times * chain.combine;
-  const tokensPerRank = tokens / layout.attentionTensor;
-  return count * layerTime(source, { layout, overlap, chain, parts, groupNs, tokensPerRank, phase });
+  const tokens = part.sequences * part.newTokens;
+  const parts = local.layer(layer, attentionTensor, part);
+  const grouped = layer.attention !== null && attentionTensor > 1;
+  const groupNs = grouped ? 2 * exchangeNs(stages.group(layout), 0, tokens) : 0;
+  if (layer.ffn?.kind !== 'moe') {
+    const ns = overlaps[overlap].microBatches * (parts.attention + parts.before + groupNs);
+    return { ns, parts, groupNs, chain: null };
+  }
+  const chain = chainOf(layout, tokens * attentionData, phase);
+  const tokensPerRank = tokens / attentionTensor;
+  const ns = layerTime(source, { layout, overlap, chain, parts, groupNs, tokensPerRank, phase });
+  return { ns, parts, groupNs, chain };
+}
+
+/** What the layers of all stages are made of. */
+function partsOf(
+  stages: readonly (readonly LayerKind[])[],
+  timed: (layer: LayerShape) => TimedLayer,
+  microBatches: number,
+): Omit<StepParts, 'head' | 'handover'> {
+  const sums = { attention: 0, dense: 0, shared: 0, experts: 0, dispatch: 0, combine: 0, tensorGroups: 0 };
+  for (const { layer, count } of stages.flat()) {
+    const { parts, groupNs, chain } = timed(layer);
+    const times = count * microBatches;
+    sums.attention += times * parts.attention;
+    sums.dense += times * (parts.before + parts.after);
+    sums.shared += times * parts.shared;
+    sums.tensorGroups += times * groupNs;
+    if (chain === null) continue;
+    sums.experts += times * chain.experts;
+    sums.dispatch += times * chain.dispatch;
+    sums.combine += times * chain.combine;
+  }
+  return sums;
 }
 
 /** How much longer computing takes while the other half of the batch travels. */
@@ -194,9 +223,9 @@ const boundNs: LayerTime = ({ scenario }, { overlap, chain, parts, groupNs }) =>
 
 /** The schedule of every rank, with links shared fairly, averaged over the sampled layers. */
 const refinedNs: LayerTime = (source, at) => {
-  const { scenario, chains } = source;
+  const { scenario, stages } = source;
   const { layout, overlap, chain, parts, groupNs, tokensPerRank, phase } = at;
-  const stage = chains.fineStage(layout, phase);
+  const stage = stages.fine(layout, phase);
   const slow = slowdown(scenario, overlap);
   const local = {
     before: slow * (parts.attention + parts.before) + groupNs,

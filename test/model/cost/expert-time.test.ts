@@ -6,6 +6,7 @@ import {
   expertErrorBar,
   expertNs,
   expertSizes,
+  expertTimer,
   profileFor,
   tileFor,
 } from '@epsim/model';
@@ -63,6 +64,22 @@ describe('time of the experts of a rank', () => {
       fc.property(anyLoads, anyKernel, (loads, kernel) => {
         const fast = expertNs({ tokensPerSlot: loads }, sizes, b200, kernel);
         expect(fast).toBeCloseTo(naiveNs(loads, kernel), 3);
+      }),
+    );
+  });
+
+  test('a part of a load takes what it takes by itself, whatever was asked before', () => {
+    fc.assert(
+      fc.property(fc.array(anyLoads, { minLength: 2, maxLength: 4 }), anyKernel, (parts, kernel) => {
+        const time = expertTimer(sizes, b200, kernel);
+        const tokensPerSlot = Int32Array.from(parts.flatMap((part) => [...part]));
+        let first = 0;
+        for (const part of parts) {
+          const last = first + part.length;
+          const alone = expertNs({ tokensPerSlot: part }, sizes, b200, kernel);
+          expect(time({ tokensPerSlot }, first, last)).toBe(alone);
+          first = last;
+        }
       }),
     );
   });

@@ -53,13 +53,19 @@ export function tileFor(kernel: ExpertKernel, meanRows: number): number {
   return fitting ?? (kernel.tileRows.at(-1) as number);
 }
 
+/** Nanoseconds of the experts in slots `first` to `last` - 1 of a load, all of them unless said. */
+export type ExpertTimer = (load: ExpertLoad, first?: number, last?: number) => number;
+
 /** Rows and slots of a rank. */
-function loadTotals(load: ExpertLoad): { rows: number; slots: number } {
-  const { tokensPerSlot, slotsPerEntry } = load;
+function loadTotals(
+  { tokensPerSlot, slotsPerEntry }: ExpertLoad,
+  first = 0,
+  last = tokensPerSlot.length,
+): { rows: number; slots: number } {
   let rows = 0;
   let slots = 0;
-  for (let i = 0; i < tokensPerSlot.length; i++) {
-    const count = slotsPerEntry?.[i] ?? 1;
+  for (let i = first; i < last; i++) {
+    const count = slotsPerEntry === undefined ? 1 : slotsPerEntry[i];
     rows += count * tokensPerSlot[i];
     slots += count;
   }
@@ -72,16 +78,42 @@ function tilesNs(kernel: ExpertKernel, streamNs: number, multiplyNs: number, til
   return combine(stream, tiles * multiplyNs, kernel.overlapExponent) + tiles * kernel.tileNs;
 }
 
-/** Times by number of tiles that a kernel was last asked for: ranks of a step share them, and powers are slow. */
-const lastAsked = new WeakMap<ExpertKernel, { streamNs: number; multiplyNs: number; known: number[] }>();
-
-function knownTiles(kernel: ExpertKernel, streamNs: number, multiplyNs: number): number[] {
-  const last = lastAsked.get(kernel);
-  if (last?.streamNs === streamNs && last.multiplyNs === multiplyNs) return last.known;
-  const known: number[] = [];
-  lastAsked.set(kernel, { streamNs, multiplyNs, known });
-  return known;
+/** Times ranks on one kernel: those of an expert are kept by its number of tiles, since powers are slow. */
+export function expertTimer(sizes: ExpertSizes, device: DeviceSpec, kernel: ExpertKernel): ExpertTimer {
+  const bandwidth = device.memoryBytesPerSec * kernel.memoryFraction;
+  const streamNs = (1e9 * sizes.weightBytes) / bandwidth;
+  const peak = peakFlops(device, kernel.computeFormat) * kernel.computeFraction;
+  const permuteBandwidth = device.memoryBytesPerSec * kernel.permuteFraction;
+  const knownOf = new Map<number, number[]>(kernel.tileRows.map((rows) => [rows, []]));
+  return (load, first = 0, last = load.tokensPerSlot.length) => {
+    const { tokensPerSlot, slotsPerEntry } = load;
+    const { rows: own, slots } = loadTotals(load, first, last);
+    const presented = load.presentedRows ?? own;
+    if (presented === 0) return 0;
+    const picked = kernel.tileLoad === 'own' ? own : presented;
+    const tile = tileFor(kernel, picked / Math.max(1, slots));
+    const multiplyNs = (1e9 * tile * sizes.flopsPerRow) / peak;
+    const known = knownOf.get(tile) as number[];
+    let sum = 0;
+    // Neighbours often need as many tiles as the entry before: fits to sorted histograms take a fifth of the time.
+    let lastTiles = 0;
+    let lastNs = 0;
+    for (let i = first; i < last; i++) {
+      const tiles = Math.ceil(tokensPerSlot[i] / tile);
+      if (tiles === 0) continue;
+      if (tiles !== lastTiles) {
+        lastTiles = tiles;
+        lastNs = known[tiles] ??= tilesNs(kernel, streamNs, multiplyNs, tiles);
+      }
+      sum += slotsPerEntry === undefined ? lastNs : slotsPerEntry[i] * lastNs;
+    }
+    const permuteNs = (1e9 * presented * sizes.rowElements * PERMUTED_BYTES) / permuteBandwidth;
+    return kernel.startNs + sum + permuteNs;
+  };
 }
+
+/** What kernels were last asked about: fits ask of many loads in a row. */
+const lastAsked = new WeakMap<ExpertKernel, { sizes: ExpertSizes; device: DeviceSpec; time: ExpertTimer }>();
 
 /** Nanoseconds of one rank's experts, without provenance: the form that fitting calls. */
 export function expertNs(
@@ -90,33 +122,17 @@ export function expertNs(
   device: DeviceSpec,
   kernel: ExpertKernel,
 ): number {
-  const { tokensPerSlot, slotsPerEntry } = load;
-  const { rows: own, slots } = loadTotals(load);
-  const presented = load.presentedRows ?? own;
-  if (presented === 0) return 0;
-  const picked = kernel.tileLoad === 'own' ? own : presented;
-  const tile = tileFor(kernel, picked / Math.max(1, slots));
-  const bandwidth = device.memoryBytesPerSec * kernel.memoryFraction;
-  const streamNs = (1e9 * sizes.weightBytes) / bandwidth;
-  const peak = peakFlops(device, kernel.computeFormat) * kernel.computeFraction;
-  const multiplyNs = (1e9 * tile * sizes.flopsPerRow) / peak;
-  let sum = 0;
-  const known = knownTiles(kernel, streamNs, multiplyNs);
-  // Neighbours often need as many tiles as the entry before: fits to sorted histograms take a fifth of the time.
-  let lastTiles = 0;
-  let lastNs = 0;
-  for (let i = 0; i < tokensPerSlot.length; i++) {
-    const tiles = Math.ceil(tokensPerSlot[i] / tile);
-    if (tiles === 0) continue;
-    if (tiles !== lastTiles) {
-      lastTiles = tiles;
-      lastNs = known[tiles] ??= tilesNs(kernel, streamNs, multiplyNs, tiles);
-    }
-    sum += (slotsPerEntry?.[i] ?? 1) * lastNs;
-  }
-  const permuteBandwidth = device.memoryBytesPerSec * kernel.permuteFraction;
-  const permuteNs = (1e9 * presented * sizes.rowElements * PERMUTED_BYTES) / permuteBandwidth;
-  return kernel.startNs + sum + permuteNs;
+  const last = lastAsked.get(kernel);
+  if (last !== undefined && last.device === device && sameSizes(last.sizes, sizes)) return last.time(load);
+  const time = expertTimer(sizes, device, kernel);
+  lastAsked.set(kernel, { sizes, device, time });
+  return time(load);
+}
+
+function sameSizes(a: ExpertSizes, b: ExpertSizes): boolean {
+  return (
+    a.weightBytes === b.weightBytes && a.flopsPerRow === b.flopsPerRow && a.rowElements === b.rowElements
+  );
 }
 
 function within(value: number, range: readonly [number, number]): boolean {

@@ -26,10 +26,12 @@ export type {
 export {
   type ExpertLoad,
   type ExpertSizes,
+  type ExpertTimer,
   expertComputeTime,
   expertErrorBar,
   expertNs,
   expertSizes,
+  expertTimer,
   tileFor,
 } from './expert-time.js';
 export { expertProfileOf } from './fitted-profile.js';

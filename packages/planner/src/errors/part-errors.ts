@@ -6,9 +6,9 @@
 import { exchanges, kernelCosts } from '@epsim/engine';
 import { expertErrorBar, profileFor, ROOFLINE_ERROR } from '@epsim/model';
 import type { Scenario } from '@epsim/spec';
-import type { StepPhase } from '../chains.js';
 import { stageCluster } from '../exchanges.js';
 import { type Layout, slotsOfLayout, stageRanks } from '../layout.js';
+import type { StepPhase } from '../stages.js';
 import type { StepParts } from '../step-time.js';
 
 export interface PartError {

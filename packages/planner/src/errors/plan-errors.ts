@@ -4,10 +4,10 @@
  */
 import { overlaps } from '@epsim/engine';
 import type { Scenario } from '@epsim/spec';
-import type { StepPhase } from '../chains.js';
 import { layoutRanks } from '../layout.js';
 import type { DecodePool, PrefillPool } from '../pools.js';
 import type { Evaluated } from '../search.js';
+import type { StepPhase } from '../stages.js';
 import { type ErrorBar, errorBarOf, joinedBar } from './error-bar.js';
 import { createPartErrors } from './part-errors.js';
 

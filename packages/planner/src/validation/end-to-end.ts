@@ -4,12 +4,12 @@
  */
 import { catalog } from '@epsim/engine';
 import { parseScenario, type Scenario } from '@epsim/spec';
-import { createPlacer } from '../chains.js';
 import { KERNEL_SHARE } from '../engine-share.js';
 import { createPlanErrors } from '../errors/plan-errors.js';
 import type { Layout } from '../layout.js';
 import { type LoadSample, sampleLoads } from '../load-sample.js';
-import { searchOf } from '../plan-search.js';
+import { requestOf, searchOf } from '../plan-search.js';
+import { createStepModel } from '../step-time.js';
 import { type ServingRow, servingRows } from './serving-rows.js';
 
 export interface ValidatedRow {
@@ -151,7 +151,8 @@ function predict(
     pipeline: 1,
     redundantExperts: row.redundantExperts,
   };
-  const { pools } = searchOf(scenario, sample, createPlacer(scenario, sample));
+  const step = createStepModel(scenario, sample, requestOf(scenario).engine.mtpLayers);
+  const { pools } = searchOf(scenario, step);
   const errors = createPlanErrors(scenario);
   if (row.phase === 'decode') {
     const pool = pools.decode(layout, row.batch, overlap, 'refined');
