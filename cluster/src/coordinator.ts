@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { RedisRun } from '@epsim/transport/redis';
 import { type RedisFabric, redisFabric } from './redis-fabric.js';
+import { RollCall } from './roll-call.js';
 
 export interface CoordinatorOptions {
   readonly url: string;
@@ -27,7 +28,7 @@ export async function coordinate(options: CoordinatorOptions): Promise<RedisFabr
   const id = runId(name);
   const run = await RedisRun.open({ ...options, run: id, lifeMs: LIFE_MS, expireMs: 4 * phaseMs });
   try {
-    return redisFabric(run, await run.waitForWorkers(), options);
+    return redisFabric(run, new RollCall(run, await run.waitForWorkers()), options);
   } catch (thrown) {
     await run.close();
     throw thrown;
@@ -35,6 +36,6 @@ export async function coordinate(options: CoordinatorOptions): Promise<RedisFabr
 }
 
 /** Shards of the next layer: one for each thread of the workers that are there, or as many as asked. */
-export function shardsFor({ seats }: RedisFabric, rankCount: number, asked?: number): number {
-  return Math.min(rankCount, asked ?? seats);
+export function shardsFor({ rollCall }: RedisFabric, rankCount: number, asked?: number): number {
+  return Math.min(rankCount, asked ?? rollCall.seats);
 }

@@ -20,11 +20,10 @@ import {
   type RedisRun,
   type RefusalCounts,
   RunMovedOn,
-  seatsOf,
-  type WorkerCard,
 } from '@epsim/transport/redis';
 import type { Redis } from 'ioredis';
 import { addRefusals, Gathering } from './gathering.js';
+import type { RollCall } from './roll-call.js';
 import { encodeTask } from './shard-task.js';
 import { Sharing } from './sharing.js';
 
@@ -34,8 +33,6 @@ const MOST_BEGINNINGS = 10;
 const FAREWELL_MS = 2000;
 /** Shortest time between two looks at the memory that Redis uses. */
 const MEASURE_MS = 100;
-/** Shortest time between two looks at who is there. */
-const ROLL_CALL_MS = 1000;
 
 /** What carrying through Redis took; wall-clock figures, not results. */
 export interface FabricFigures {
@@ -48,9 +45,7 @@ export interface FabricFigures {
 }
 
 export interface RedisFabric extends ShardFabric {
-  /** Workers that are there, and their threads, as far as a run can use them. */
-  readonly workers: number;
-  readonly seats: number;
+  readonly rollCall: Pick<RollCall, 'workers' | 'seats'>;
   figures(): FabricFigures;
 }
 
@@ -61,20 +56,10 @@ export interface FabricOptions {
   readonly note: (text: string) => void;
 }
 
-/** `present` are the workers that are there as the run begins. */
-export function redisFabric(
-  run: RedisRun,
-  present: readonly WorkerCard[],
-  options: FabricOptions,
-): RedisFabric {
-  const fabric = new Fabric(run, present, options);
+export function redisFabric(run: RedisRun, rollCall: RollCall, options: FabricOptions): RedisFabric {
+  const fabric = new Fabric(run, rollCall, options);
   return {
-    get workers() {
-      return fabric.present.length;
-    },
-    get seats() {
-      return seatsOf(fabric.present).length;
-    },
+    rollCall,
     carryLayer: (work) => fabric.carryLayer(work),
     close: () => fabric.close(),
     figures: () => fabric.figures,
@@ -92,22 +77,16 @@ class Fabric {
   private readonly reader: MailReader;
   private readonly sharings: Sharing[] = [];
   private beginnings = 0;
-  /** Inboxes that nobody needs any more; they are removed with the next order. */
-  private gone: readonly string[] = [];
   private measured = Number.NEGATIVE_INFINITY;
   /** What Redis used, and its limit, at the last look. */
   private memory: { readonly used: number; readonly most: number | null } = { used: 0, most: null };
   private lookedForRoom = Number.NEGATIVE_INFINITY;
-  /** Those who were there when the roll was called last; they count once two calls have heard the same. */
-  private heard: readonly WorkerCard[];
-  private called = performance.now();
 
   constructor(
     private readonly run: RedisRun,
-    public present: readonly WorkerCard[],
+    private readonly rollCall: RollCall,
     private readonly options: FabricOptions,
   ) {
-    this.heard = present;
     this.redis = run.connection();
     this.reader = new MailReader(this.redis, run.patienceMs);
   }
@@ -129,7 +108,7 @@ class Fabric {
         this.options.note(`${place} begins again: ${thrown.message}`);
         await this.run.showAgain();
       } finally {
-        this.gone = inboxesOf(this.run.id, beginning, work.parts.length);
+        this.redis.unlink(inboxesOf(this.run.id, beginning, work.parts.length)).catch(() => {});
       }
     }
   }
@@ -152,13 +131,13 @@ class Fabric {
     const tasks = work.parts.map((part, shard) =>
       encodeTask({ part, step, layer, memoryBytes: work.mostBytes[shard] }),
     );
-    mail.open(sharing.number, tasks, this.gone);
+    mail.open(sharing.number, tasks);
     const gathering = new Gathering(work, this.run.id, beginning);
     const opened = room.then(() => mail.settled());
     opened.catch(() => {});
     await this.gather(gathering, beginning, sharing, opened);
     this.measureMemory();
-    this.callRoll();
+    this.rollCall.call();
     this.figures.frameBytes += gathering.sentBytes;
     addRefusals(this.figures.refused, gathering.refused);
     const { receivedBytes, outputs } = gathering;
@@ -172,20 +151,6 @@ class Fabric {
     this.run.memory(this.redis).then(
       ({ used }) => {
         this.figures.redisBytesMost = Math.max(this.figures.redisBytesMost, used);
-      },
-      () => {},
-    );
-  }
-
-  /** Asks who is there; not waited for, and not too often. */
-  private callRoll(): void {
-    if (performance.now() - this.called < ROLL_CALL_MS) return;
-    this.called = performance.now();
-    this.run.workers().then(
-      (cards) => {
-        const ids = (list: readonly WorkerCard[]) => list.map(({ id }) => id).join();
-        if (cards.length > 0 && ids(cards) === ids(this.heard)) this.present = cards;
-        this.heard = cards;
       },
       () => {},
     );

@@ -96,7 +96,10 @@ async function reachShards(request: CarryRequest, note: (text: string) => void):
   return {
     reach,
     shardCount,
-    figures: () => ({ transport, workers: reach.workers, shards: shardCount(), redis: reach.figures() }),
+    figures: () => ({
+      ...{ transport, workers: reach.rollCall.workers, shards: shardCount() },
+      redis: reach.figures(),
+    }),
   };
 }
 

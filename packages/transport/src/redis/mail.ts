@@ -31,31 +31,24 @@ export interface Letter {
 }
 
 /**
- * Removes so many streams, makes so many empty ones, and writes one entry to each of those that follow in place of
- * what they held. Does nothing when the new streams are there: a connection that broke has asked again, and they may
- * hold rows by now.
+ * Makes so many empty streams, and writes one entry to each of those that follow in place of what they held. Does
+ * nothing when the streams are there: a connection that broke has asked again, and they may hold rows by now.
  */
 const ORDER = `
-local gone, made, at = tonumber(ARGV[2]), tonumber(ARGV[3]), 4
-if made > 0 and redis.call('exists', KEYS[gone + 1]) == 1 then return 1 end
+local inboxes, at = tonumber(ARGV[2]), 3
+if inboxes > 0 and redis.call('exists', KEYS[1]) == 1 then return 1 end
 for i, key in ipairs(KEYS) do
-  if i <= gone then
-    redis.call('unlink', key)
+  if i <= inboxes then
+    redis.call('xadd', key, '*', 'open', '')
+    redis.call('xtrim', key, 'MAXLEN', 0)
   else
-    if i <= gone + made then
-      redis.call('xadd', key, '*', 'open', '')
-      redis.call('xtrim', key, 'MAXLEN', 0)
-    else
-      local count = tonumber(ARGV[at])
-      redis.call('xadd', key, 'MAXLEN', '=', 1, '*', unpack(ARGV, at + 1, at + count))
-      at = at + count + 1
-    end
-    redis.call('pexpire', key, ARGV[1])
+    local count = tonumber(ARGV[at])
+    redis.call('xadd', key, 'MAXLEN', '=', 1, '*', unpack(ARGV, at + 1, at + count))
+    at = at + count + 1
   end
+  redis.call('pexpire', key, ARGV[1])
 end
 return 1`;
-
-const NO_INBOXES = { gone: [], made: [] };
 
 /** The channel on which a shard gets its task. */
 export const taskChannel = (beginning: number, shard: number): string => `${beginning}.task.${shard}`;
@@ -74,34 +67,33 @@ export class Mail {
     private readonly beginning: number,
   ) {}
 
-  /**
-   * Removes inboxes that are `gone`, makes all of the beginning; then gives each shard of a sharing the order to begin,
-   * and its task.
-   */
-  open(sharing: number, tasks: readonly Uint8Array[], gone: readonly string[] = []): void {
+  /** Makes all inboxes of the beginning; then gives each shard of a sharing the order to begin, and its task. */
+  open(sharing: number, tasks: readonly Uint8Array[]): void {
     const { run } = this.options;
     const { beginning } = this;
     const orders = tasks.map((bytes, to) => {
       const frames = [...encodeFrames(run, taskChannel(beginning, to), [{ from: 0, to, bytes }])];
       return { order: { beginning, frames: frames.length }, frames };
     });
-    this.order(sharing, orders, { gone, made: inboxesOf(run, beginning, tasks.length) });
+    this.order(sharing, orders, inboxesOf(run, beginning, tasks.length));
   }
 
-  /** Gives each shard of a sharing an order, which takes the place of the one before, with frames that belong to it. */
+  /**
+   * Gives each shard of a sharing an order, which takes the place of the one before, with frames that belong to it;
+   * inboxes are made first.
+   */
   order(
     sharing: number,
     orders: readonly { readonly order: unknown; readonly frames?: readonly Buffer[] }[],
-    { gone, made }: { readonly gone: readonly string[]; readonly made: readonly string[] } = NO_INBOXES,
+    inboxes: readonly string[] = [],
   ): void {
     const { run, expireMs } = this.options;
-    const keys = [...gone, ...made, ...orders.map((_, shard) => ordersKey(run, sharing, shard))];
+    const keys = [...inboxes, ...orders.map((_, shard) => ordersKey(run, sharing, shard))];
     const entries = orders.flatMap(({ order, frames = [] }) => {
       const fields = ['order', JSON.stringify(order), ...frames.flatMap((frame) => ['frame', frame])];
       return [fields.length, ...fields];
     });
-    const args = [expireMs, gone.length, made.length, ...entries];
-    this.write(() => this.redis.eval(ORDER, keys.length, ...keys, ...args));
+    this.write(() => this.redis.eval(ORDER, keys.length, ...keys, expireMs, inboxes.length, ...entries));
   }
 
   /**

@@ -130,10 +130,6 @@ export class RedisRun {
     return answers.every(([error, kept]) => error === null && kept === 1);
   }
 
-  async remove(keys: readonly string[]): Promise<void> {
-    await this.ask(this.redis.unlink(...keys));
-  }
-
   store(): FrameStore {
     return new FrameStore(this.redis, { ...this.mailOptions, token: this.id });
   }
