@@ -1,12 +1,15 @@
 /**
  * The flows that still have bytes to send, packed, with their links and the flows of each link.
- * One idea: what has ended is squeezed out, so that late steps cost what is left and not what there was.
+ * One idea: what has ended is squeezed out now and then, so that late steps cost what is left and not what there was.
  */
 import type { Flows } from './flows.js';
 import type { FlowsLeft } from './segments.js';
 
 export interface ActiveFlows {
+  /** Entries, those that have ended since the last squeeze among them: ended[0 .. endedCount - 1], with nothing left. */
   count: number;
+  endedCount: number;
+  readonly ended: Int32Array;
   /** Index in the full list of flows. */
   readonly flow: Int32Array;
   /** Bytes not yet sent. */
@@ -18,7 +21,7 @@ export interface ActiveFlows {
   readonly linksUsed: Int32Array;
   /** Active flows that use each link, [links]. */
   readonly linkFlowCount: Int32Array;
-  /** After `indexByLink`, active flows of link l: linkFlows[linkOffsets[l]] .. linkFlows[linkOffsets[l + 1] - 1]. */
+  /** Entries of link l: linkFlows[linkOffsets[l]] .. linkFlows[linkOffsets[l + 1] - 1]. */
   readonly linkOffsets: Int32Array;
   linkFlows: Int32Array;
 }
@@ -39,6 +42,8 @@ export function activate(flows: Flows, at: FlowsLeft, linkCount: number): Active
   }
   const active: ActiveFlows = {
     count: at.count,
+    endedCount: 0,
+    ended: new Int32Array(at.count),
     flow,
     left: at.left.slice(0, at.count),
     pathOffsets,
@@ -53,18 +58,23 @@ export function activate(flows: Flows, at: FlowsLeft, linkCount: number): Active
   return active;
 }
 
-/** Squeezes out the flows that have nothing left. */
-export function dropEnded(active: ActiveFlows): void {
-  const { flow, left, pathOffsets, pathLinks, linkFlowCount } = active;
+/** Takes the flow of an entry off its links; the entry stays until the next squeeze. */
+export function endEntry(active: ActiveFlows, f: number): void {
+  const { left, pathOffsets, pathLinks, linkFlowCount } = active;
+  left[f] = 0;
+  for (let hop = pathOffsets[f]; hop < pathOffsets[f + 1]; hop++) linkFlowCount[pathLinks[hop]] -= 1;
+  active.ended[active.endedCount++] = f;
+}
+
+/** Squeezes out the entries whose flows have ended. */
+export function squeeze(active: ActiveFlows): void {
+  const { flow, left, pathOffsets, pathLinks } = active;
   let kept = 0;
   let used = 0;
   for (let f = 0; f < active.count; f++) {
+    if (left[f] === 0) continue;
     const begin = pathOffsets[f];
     const end = pathOffsets[f + 1];
-    if (left[f] === 0) {
-      for (let hop = begin; hop < end; hop++) linkFlowCount[pathLinks[hop]] -= 1;
-      continue;
-    }
     flow[kept] = flow[f];
     left[kept] = left[f];
     for (let hop = begin; hop < end; hop++) pathLinks[used++] = pathLinks[hop];
@@ -72,7 +82,8 @@ export function dropEnded(active: ActiveFlows): void {
     pathOffsets[kept] = used; // kept <= f + 1, so no offset that is still to be read changes
   }
   active.count = kept;
-  listUsedLinks(active);
+  active.endedCount = 0;
+  indexByLink(active);
 }
 
 function countByLink(active: ActiveFlows): void {
@@ -80,9 +91,11 @@ function countByLink(active: ActiveFlows): void {
   const total = active.pathOffsets[active.count];
   for (let hop = 0; hop < total; hop++) linkFlowCount[pathLinks[hop]] += 1;
   listUsedLinks(active);
+  indexByLink(active);
 }
 
-function listUsedLinks(active: ActiveFlows): void {
+/** Lists the links that any active flow uses, ascending. */
+export function listUsedLinks(active: ActiveFlows): void {
   active.linkCount = 0;
   for (let link = 0; link < active.linkFlowCount.length; link++) {
     if (active.linkFlowCount[link] > 0) active.linksUsed[active.linkCount++] = link;
@@ -90,7 +103,7 @@ function listUsedLinks(active: ActiveFlows): void {
 }
 
 /** Sets `linkOffsets` to the end of each link's entries; filling them backwards leaves each at its start. */
-export function linkEnds(active: ActiveFlows): void {
+function linkEnds(active: ActiveFlows): void {
   const { linkFlowCount, linkOffsets } = active;
   let sum = 0;
   for (let link = 0; link < linkFlowCount.length; link++) {
@@ -100,8 +113,8 @@ export function linkEnds(active: ActiveFlows): void {
   linkOffsets[linkFlowCount.length] = sum;
 }
 
-/** Lists the active flows of each link, ascending. */
-export function indexByLink(active: ActiveFlows): void {
+/** Lists the entries of each link, ascending; none of them has ended. */
+function indexByLink(active: ActiveFlows): void {
   const { count, pathOffsets, pathLinks, linkOffsets } = active;
   if (active.linkFlows.length < pathOffsets[count]) active.linkFlows = new Int32Array(pathOffsets[count]);
   const { linkFlows } = active;

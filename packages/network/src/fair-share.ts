@@ -5,7 +5,7 @@
  * Does not know about queues, packets or congestion: it is what they aim at.
  */
 import { z } from 'zod';
-import { activate, dropEnded } from './active-flows.js';
+import { activate, listUsedLinks, squeeze } from './active-flows.js';
 import { flowsLeft, isSparse, layOutGrid } from './flow-grid.js';
 import { addLinkBytes, type Flows, issueNs, listFlows, rankClock, transferOf } from './flows.js';
 import type { FlowsLeft } from './segments.js';
@@ -19,6 +19,8 @@ export const EXACT_FLOWS = 1024;
 const LAST_FLOWS = 256;
 /** A single event is worth its cost on a large exchange when it ends this share of the flows or idles it of the links. */
 const WORTH_ENDED = 1 / 32;
+/** Flows that have ended are squeezed out of the list when they are this share of it. */
+const WORTH_SQUEEZING = 1 / 4;
 /** What stretches may cost `ns` against single events; compared with the naive form by the tests. */
 export const WINDOW_TOLERANCE = 2e-3;
 
@@ -53,14 +55,19 @@ function runEvents(sharing: Sharing, at: FlowsLeft, exactFlows: number): FlowsLe
   const active = activate(flows, at, capacity.length);
   const scratch = shareScratch(at.count, capacity.length);
   let worth = true;
-  while (active.count > 0 && (worth || active.count <= exactFlows)) {
-    const { count, linkCount } = active;
+  let count = active.count;
+  while (count > 0 && (worth || count <= exactFlows)) {
+    const { linkCount, endedCount } = active;
     sharing.now += runToNextEnd(active, capacity, flows.bytes, scratch);
-    for (let f = 0; f < count; f++) if (active.left[f] === 0) endNs[active.flow[f]] = sharing.now;
-    dropEnded(active);
-    const ended = Math.max(1 - active.count / count, 1 - active.linkCount / linkCount);
+    for (let k = endedCount; k < active.endedCount; k++) endNs[active.flow[active.ended[k]]] = sharing.now;
+    listUsedLinks(active);
+    const left = active.count - active.endedCount;
+    const ended = Math.max(1 - left / count, 1 - active.linkCount / linkCount);
     worth &&= ended >= WORTH_ENDED;
+    count = left;
+    if (active.endedCount > WORTH_SQUEEZING * active.count) squeeze(active);
   }
+  squeeze(active);
   return active;
 }
 

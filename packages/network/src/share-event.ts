@@ -3,7 +3,7 @@
  * One idea: links fill in order of the share they can give; a heap finds the next one, and a share only ever
  * rises while others fill, so an old key is a lower bound that is brought up to date when it is drawn.
  */
-import { type ActiveFlows, indexByLink } from './active-flows.js';
+import { type ActiveFlows, endEntry } from './active-flows.js';
 
 export interface ShareScratch {
   readonly rates: Float64Array;
@@ -23,11 +23,12 @@ export function shareScratch(flowCount: number, linkCount: number): ShareScratch
   };
 }
 
-/** Writes the max-min fair rates of the active flows, in the unit of `capacity`, to `scratch.rates`; needs `indexByLink`. */
+/** Writes the max-min fair rates of the active flows, in the unit of `capacity`, to `scratch.rates`; 0 for entries that have ended. */
 export function shareFairly(active: ActiveFlows, capacity: Float64Array, scratch: ShareScratch): void {
   const { rates, free, sharers, heap, keys } = scratch;
   const { linkOffsets, linkFlows, pathOffsets, pathLinks } = active;
   rates.fill(-1, 0, active.count);
+  for (let k = 0; k < active.endedCount; k++) rates[active.ended[k]] = 0;
   let size = active.linkCount;
   for (let at = 0; at < size; at++) {
     const link = active.linksUsed[at];
@@ -74,7 +75,7 @@ function sink(heap: Int32Array, keys: Float64Array, size: number, start: number)
 }
 
 /**
- * Runs the active flows at their fair rates until the next of them ends and returns how long that took.
+ * Runs the active flows at their fair rates until the next of them ends, ends it and returns how long that took.
  * Bytes that rounding leaves of a flow that ends at the same moment are none: below 1e-12 of `bytes`, [all flows].
  */
 export function runToNextEnd(
@@ -83,18 +84,20 @@ export function runToNextEnd(
   bytes: Float64Array,
   scratch: ShareScratch,
 ): number {
-  indexByLink(active);
   shareFairly(active, capacity, scratch);
   const { rates } = scratch;
   const { left, flow, count } = active;
+  // Of what has ended nothing is left at no rate: 0 / 0 is not less than any step.
   let step = Number.POSITIVE_INFINITY;
   for (let f = 0; f < count; f++) {
     const needs = left[f] / rates[f];
     if (needs < step) step = needs;
   }
   for (let f = 0; f < count; f++) {
+    if (rates[f] === 0) continue;
     const rest = left[f] - rates[f] * step;
-    left[f] = rest > bytes[flow[f]] * 1e-12 ? rest : 0;
+    if (rest > bytes[flow[f]] * 1e-12) left[f] = rest;
+    else endEntry(active, f);
   }
   return step;
 }

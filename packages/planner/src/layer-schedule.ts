@@ -36,7 +36,7 @@ export function microBatch(
     dispatchReceivedNs: each((rank) => receivedNs(dispatch, rank, tokens)),
     combineSentNs: each((rank) => sentNs(combine, rank, tokens)),
     combineReceivedNs: each((rank) => receivedNs(combine, rank, tokens)),
-    sends: Uint8Array.from(placed.dispatchBytes, (bytes) => (bytes > 0 ? 1 : 0)),
+    sends: placed.sends,
   };
 }
 

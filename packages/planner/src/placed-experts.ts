@@ -31,6 +31,8 @@ export interface PlacedExperts {
   /** Bytes that one token of every rank sends on the way out, and that come back, [ranks x ranks], over sampled layers. */
   readonly dispatchBytes: Float64Array;
   readonly combineBytes: Float64Array;
+  /** 1 where a rank sends rows to another on the way out, [ranks x ranks]. */
+  readonly sends: Uint8Array;
 }
 
 /** Places the experts of a layout and plans the sample on it. Throws RangeError where the policy refuses. */
@@ -57,8 +59,12 @@ export function placeExperts(scenario: Scenario, sample: LoadSample, layout: Lay
     addPairs(reuse.dispatchBytes, layout, share, dispatchBytes);
     addPairs(reuse.combineBytes, layout, share, combineBytes);
   }
-  const replicas = placements.map(replicasOf);
-  return { layout, placements, replicas, dispatchBytes, combineBytes: transposed(combineBytes, ranks) };
+  return {
+    ...{ layout, placements, dispatchBytes },
+    replicas: placements.map(replicasOf),
+    combineBytes: transposed(combineBytes, ranks),
+    sends: Uint8Array.from(dispatchBytes, (bytes) => (bytes > 0 ? 1 : 0)),
+  };
 }
 
 /** Expert ranks that share a scale-up domain when a stage is spread evenly over as few domains as hold it. */

@@ -70,20 +70,17 @@ export function schedule(
     const batch = batches[op.batch];
     const exchange = op.name === 'dispatch' || op.name === 'combine';
     const stream = exchange ? 'network' : 'compute';
-    const startNs = new Float64Array(rankCount);
-    for (let r = 0; r < rankCount; r++) {
-      const needed = needs[op.name];
-      startNs[r] = Math.max(
-        clocks[stream][r],
-        needed ? (done.get(needed + op.batch)?.endNs[r] ?? 0) : 0,
-        // Results are added to what the shared experts gave, so the end of a layer waits for them too.
-        op.name === 'post' ? (done.get(`shared${op.batch}`)?.endNs[r] ?? 0) : 0,
-        op.blocking ? Math.max(clocks.compute[r], clocks.network[r]) : 0,
-      );
-    }
-    const endNs = exchange
-      ? exchangeEnds(op.name, batch, startNs)
-      : startNs.map((s, r) => s + local(batch, op.name)[r]);
+    const startNs = clocks[stream].slice();
+    const waitFor = (ends: Float64Array | undefined) => {
+      for (let r = 0; ends !== undefined && r < rankCount; r++) startNs[r] = Math.max(startNs[r], ends[r]);
+    };
+    const needed = needs[op.name];
+    if (needed) waitFor(done.get(needed + op.batch)?.endNs);
+    // Results are added to what the shared experts gave, so the end of a layer waits for them too.
+    if (op.name === 'post') waitFor(done.get(`shared${op.batch}`)?.endNs);
+    if (op.blocking) waitFor(clocks.compute);
+    if (op.blocking) waitFor(clocks.network);
+    const endNs = exchange ? exchangeEnds(op.name, batch, startNs) : addEach(startNs, local(batch, op.name));
     clocks[stream].set(endNs);
     const span = { name: op.name, batch: op.batch, stream, startNs, endNs } as const;
     done.set(op.name + op.batch, span);
@@ -91,6 +88,12 @@ export function schedule(
   }
   const endNs = clocks.compute.map((c, r) => Math.max(c, clocks.network[r]));
   return { endNs, spans };
+}
+
+function addEach(a: Float64Array, b: Float64Array): Float64Array {
+  const sum = new Float64Array(a.length);
+  for (let i = 0; i < sum.length; i++) sum[i] = a[i] + b[i];
+  return sum;
 }
 
 function local(batch: MicroBatch, name: OpName): Float64Array {
