@@ -32,7 +32,7 @@ const MOST_BEGINNINGS = 10;
 /** Longest wait for the shards to take leave at the end of a run. */
 const FAREWELL_MS = 2000;
 /** Shortest time between two looks at the memory that Redis uses. */
-const MEASURE_MS = 100;
+const MEASURE_MS = 250;
 
 /** What carrying through Redis took; wall-clock figures, not results. */
 export interface FabricFigures {

@@ -148,8 +148,8 @@ describe.skipIf(redisBinary === null)('a Redis with little memory', () => {
       const inboxes = () => redis.admin.keys('epsim:run:*:in.*');
       await until(async () => (await inboxes()).length === 0, 'inboxes that are removed');
       await allow((await usedBytes(redis)) + bytes);
-      // Redis is asked ten times a second.
-      await sleep(150);
+      // Redis is asked four times a second.
+      await sleep(300);
     };
     const named =
       /needs (\d+\.\d) MiB in Redis, which uses \d+\.\d MiB of \d+\.\d MiB \(maxmemory\); raise maxmemory/;
@@ -157,7 +157,7 @@ describe.skipIf(redisBinary === null)('a Redis with little memory', () => {
     const needed = Number(named.exec(String(refused))?.[1]) * 2 ** 20;
     expect(needed).toBeGreaterThan(400_000);
     await allow(0);
-    const onLayer = (done: number) => (done === 1 ? leave(Math.round(1.7 * needed)) : sleep(150));
+    const onLayer = (done: number) => (done === 1 ? leave(Math.round(1.7 * needed)) : sleep(300));
     expect(await carryOver(redis, { layers: 6, onLayer })).toEqual(await carryInline(6));
     await allow(0);
     expect(await keysLeft(redis)).toEqual([]);
