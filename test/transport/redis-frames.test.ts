@@ -11,9 +11,11 @@ import {
   lanesOf,
   MAX_FRAME_BYTES,
   seatsOf,
+  UncopiedCommand,
   type WorkerCard,
 } from '@epsim/transport/redis';
 import fc from 'fast-check';
+import { Command } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 
 const anyBlocks = fc.array(
@@ -143,6 +145,23 @@ describe('addresses', () => {
       expect(() => addressOf(url)).not.toThrow(/secret/);
     }
   });
+});
+
+test('a command whose arguments are not copied puts the same bytes on the wire as one of the client', () => {
+  const argument = fc.oneof(
+    fc.string({ unit: 'grapheme' }),
+    fc.uint8Array({ maxLength: 100 }).map((bytes) => Buffer.from(bytes)),
+    fc.integer({ min: 16_000, max: 17_000 }).map((length) => Buffer.alloc(length, length)),
+  );
+  fc.assert(
+    fc.property(fc.array(argument, { minLength: 1, maxLength: 6 }), (args) => {
+      const written: Buffer[] = [];
+      const sink = { write: (chunk: string | Buffer) => written.push(Buffer.from(chunk as string)) };
+      sink.write(new UncopiedCommand('xadd', [...args]).toWritable(sink));
+      const own = Buffer.from(new Command('xadd', [...args]).toWritable(sink) as string);
+      expect(Buffer.concat(written).equals(own)).toBe(true);
+    }),
+  );
 });
 
 test('every lane has exactly one of the workers that are there, and the first lanes one thread each', () => {

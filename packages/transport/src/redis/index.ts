@@ -33,3 +33,4 @@ export {
   RunMovedOn,
 } from './store.js';
 export { sweepUp, sweepUpSilentRuns } from './sweep-up.js';
+export { UncopiedCommand } from './uncopied.js';

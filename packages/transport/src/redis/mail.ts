@@ -11,6 +11,7 @@ import { bounded } from './connection.js';
 import { type Block, decodeFrame, encodeFrames, type Frame, MAX_FRAME_BYTES } from './frame.js';
 import { inboxesOf, inboxKey, type Owner, ordersKey } from './keys.js';
 import { noRefusals, RunMovedOn, redisFull } from './store.js';
+import { UncopiedCommand } from './uncopied.js';
 
 /** Entries on the way to Redis at a time, and read from it at a time: a bound on memory on both sides. */
 const WINDOW = 16;
@@ -137,7 +138,8 @@ export class Mail {
   private entry(to: Owner, fields: readonly (string | Buffer)[]): void {
     const key = inboxKey(this.options.run, this.beginning, to);
     const bytes = fields.reduce((sum, field) => sum + field.length, 0);
-    this.write(() => this.redis.xadd(key, 'NOMKSTREAM', '*', ...fields), bytes);
+    const command = () => new UncopiedCommand('xadd', [key, 'NOMKSTREAM', '*', ...fields]);
+    this.write(() => this.redis.sendCommand(command()) as Promise<unknown>, bytes);
   }
 
   private write(command: () => Promise<unknown>, bytes = 0): void {
