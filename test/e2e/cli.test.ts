@@ -87,6 +87,16 @@ describe('epsim run', () => {
     );
     expect(timeless.timed).toBeNull();
     expect(timeless.carried.checked).toBe(true);
+    const unchecked = [
+      'run',
+      small,
+      '--out',
+      join(folder, 'c'),
+      '--carry-only',
+      '--set',
+      'carry.checkSteps=0',
+    ];
+    expect(epsim(unchecked).stdout).toMatch(/^carried .*, not checked/m);
     const uncarried = JSON.parse(
       epsim(['run', small, '--out', join(folder, 'b'), '--time-only', '--json']).stdout,
     );

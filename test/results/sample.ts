@@ -98,7 +98,15 @@ export function sampleScenario(changes: Partial<Scenario> = {}): Scenario {
     time: { network: 'bound', overlap: 'none', exchange: 'auto' },
     plan: null,
     vary: null,
-    carry: { tokensPerRank: 4, expertInnerSize: 64, workers: 2, steps: 1, rows: 'fp32', transport: 'thread' },
+    carry: {
+      tokensPerRank: 4,
+      expertInnerSize: 64,
+      workers: 2,
+      steps: 1,
+      checkSteps: 1,
+      rows: 'fp32',
+      transport: 'thread',
+    },
     ...changes,
   };
 }

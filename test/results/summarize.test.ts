@@ -75,6 +75,24 @@ describe('a summary', () => {
     expect(carried).toMatchObject({ transport: 'thread', workers: 2, tokens: 4, checked: true });
   });
 
+  test('what was carried is checked only where all of it was compared with the reference', () => {
+    const record = sampleRecord([2, 2, 2, 2], [4, 4]);
+    const uncompared = { ...record.carried!, maxAbsError: null, maxRelError: null };
+    const of = (...list: (typeof uncompared | typeof record.carried)[]) =>
+      summarize(
+        sampleScenario({ layers: list.length }),
+        list.map((carried, layer) => ({ ...record, layer, carried })),
+        extra,
+      ).carried;
+    expect(of(record.carried)).toMatchObject({ checked: true, checkedLayerSteps: 1, maxRelError: 1e-5 });
+    expect(of(record.carried, uncompared)).toMatchObject({
+      checked: false,
+      checkedLayerSteps: 1,
+      layerSteps: 2,
+    });
+    expect(of(uncompared)).toMatchObject({ checked: false, checkedLayerSteps: 0, maxRelError: null });
+  });
+
   test('step time is the sum over layers, and each phase keeps its source and error bar', () => {
     const timed = (scored: number) => ({
       stepNs: 1000,

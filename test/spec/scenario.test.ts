@@ -72,6 +72,7 @@ test('the documented scenario is read with every name resolved and every default
     expertInnerSize: 32,
     workers: 2,
     steps: 1,
+    checkSteps: 1,
     rows: 'fp32',
     transport: 'thread',
   });
@@ -280,6 +281,7 @@ test('numbers that do not fit together or fit no machine are refused', () => {
   const one = (line: string) => refusal(`${least}${line}\n`)[0].replace('scenarios/k3.yaml:3: ', '');
   expect(one('layers: 93')).toBe('layers: too many layers: 93 of 92 layers of experts; use 92 or fewer');
   expect(one('carry: { steps: 2 }')).toContain('too many steps: 2 of 1');
+  expect(one('carry: { checkSteps: 2 }')).toContain('too many steps: 2 of 1 that are carried');
   expect(one('carry: { expertInnerSize: 65536 }')).toContain('too large experts');
   expect(one('workload: { tokensPerRank: 1000000 }')).toContain('too large batch');
   expect(one('steps: 1000000000')).toContain('at most 1000000');

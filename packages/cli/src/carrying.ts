@@ -61,7 +61,8 @@ export async function openCarrying(
     reach,
   );
   return {
-    carry: (plan, step, layer) => session.carry(plan, step, layer),
+    carry: (plan, step, layer) =>
+      session.carry(plan, step, layer, step >= request.scenario.steps - carry.checkSteps),
     close: () => session.close(),
     figures,
   };

@@ -61,8 +61,18 @@ function carried({ carried }: Summary): Pick<KeyFigure, 'value' | 'note'> {
       ? ''
       : `; experts scaled to ${carried.expertInnerSize} of ${carried.fullExpertInnerSize}`;
   const workers = `${carried.workers} ${carried.transport} worker${carried.workers === 1 ? '' : 's'}`;
+  const error =
+    carried.maxRelError === null
+      ? ''
+      : `largest relative error ${formatValue(carried.maxRelError, 'ratio')}; `;
   return {
-    value: carried.checked ? 'checked' : 'not checked',
-    note: `largest relative error ${formatValue(carried.maxRelError, 'ratio')}; ${formatValue(carried.tokens, 'count')} tokens over ${workers}${scaled}`,
+    value: checkedWords(carried),
+    note: `${error}${formatValue(carried.tokens, 'count')} tokens over ${workers}${scaled}`,
   };
+}
+
+/** How much of what was carried was compared with the reference. */
+export function checkedWords({ checked, checkedLayerSteps, layerSteps }: Summary['carried']): string {
+  if (checked) return 'checked';
+  return checkedLayerSteps === 0 ? 'not checked' : `${checkedLayerSteps} of ${layerSteps} layers checked`;
 }

@@ -73,6 +73,7 @@ function measuredTables(summary: Summary): Table[] {
     table('Carried', 'carried', summary.carried, shape.carried.shape, {
       tokens: 'count',
       layerSteps: 'count',
+      checkedLayerSteps: 'count',
       workers: 'count',
       receivedBytes: 'bytes',
       maxAbsError: 'ratio',

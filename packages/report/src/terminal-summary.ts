@@ -3,7 +3,7 @@
  * Knows nothing about the terminal but its width and whether it shows colours.
  */
 import type { Summary } from '@epsim/results';
-import { timeNote } from './key-figures.js';
+import { checkedWords, timeNote } from './key-figures.js';
 import { formatValue } from './page/format.js';
 import { phaseRows } from './summary-table.js';
 
@@ -112,11 +112,11 @@ function carriedText({ carried }: Summary, look: TerminalLook): string {
     carried.expertInnerSize === carried.fullExpertInnerSize
       ? ''
       : `, experts scaled to inner size ${carried.expertInnerSize} of ${carried.fullExpertInnerSize}`;
-  return `${formatValue(carried.tokens, 'count')} tokens by ${transport}, ${workers} worker${workers === 1 ? '' : 's'}, ${
-    carried.checked
-      ? `checked: largest relative error ${formatValue(carried.maxRelError, 'ratio')}`
-      : 'not checked'
-  }${scaled}`;
+  const error =
+    carried.maxRelError === null
+      ? ''
+      : `: largest relative error ${formatValue(carried.maxRelError, 'ratio')}`;
+  return `${formatValue(carried.tokens, 'count')} tokens by ${transport}, ${workers} worker${workers === 1 ? '' : 's'}, ${checkedWords(carried)}${error}${scaled}`;
 }
 
 /** A share as a bar of eighths, then words, at most `width` columns where the words are short. */

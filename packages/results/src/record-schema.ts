@@ -70,8 +70,8 @@ export const recordSchema = z.strictObject({
   carried: z
     .strictObject({
       tokens: z.int(),
-      maxAbsError: z.number(),
-      maxRelError: z.number(),
+      maxAbsError: z.number().nullable(),
+      maxRelError: z.number().nullable(),
       receivedBytes: z.number(),
       outputHash: z.string(),
     })

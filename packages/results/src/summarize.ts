@@ -199,16 +199,20 @@ function carriedOf(
 ): Summary['carried'] {
   const carried = steps.flat().flatMap((record) => (record.carried === null ? [] : [record.carried]));
   const any = carried.length > 0;
+  const absErrors = carried.flatMap(({ maxAbsError }) => maxAbsError ?? []);
+  const relErrors = carried.flatMap(({ maxRelError }) => maxRelError ?? []);
+  const largest = (errors: readonly number[]) => (errors.length === 0 ? null : Math.max(...errors));
   const fullExpertInnerSize = scenario.model.moe.expertInnerSize;
   return {
     transport: any ? (extra.carriedTransport ?? scenario.carry?.transport ?? null) : null,
     workers: any ? (extra.carriedWorkers ?? scenario.carry?.workers ?? 0) : 0,
     tokens: total(steps.map((step) => Math.max(...step.map((record) => record.carried?.tokens ?? 0)))),
     layerSteps: carried.length,
-    maxAbsError: any ? carried.reduce((largest, c) => Math.max(largest, c.maxAbsError), 0) : null,
-    maxRelError: any ? carried.reduce((largest, c) => Math.max(largest, c.maxRelError), 0) : null,
+    checkedLayerSteps: relErrors.length,
+    maxAbsError: largest(absErrors),
+    maxRelError: largest(relErrors),
     receivedBytes: total(carried.map((c) => c.receivedBytes)),
-    checked: any,
+    checked: any && relErrors.length === carried.length,
     rows: any ? (scenario.carry?.rows ?? null) : null,
     expertInnerSize: any ? (scenario.carry?.expertInnerSize ?? fullExpertInnerSize) : 0,
     fullExpertInnerSize,

@@ -154,6 +154,7 @@ export const summarySchema = z.strictObject({
       workers: z.int().describe('as the scenario asks; timings.json has how many there were'),
       tokens: z.int().describe('tokens whose rows really moved, each counted once'),
       layerSteps: z.int().describe('layers of steps that were carried'),
+      checkedLayerSteps: z.int().describe('those of them that were compared with the reference'),
       maxAbsError: z.number().nullable().describe('largest |result - single-process reference|'),
       maxRelError: z
         .number()

@@ -23,6 +23,7 @@ export interface Readings {
         readonly tokensPerRank?: number | undefined;
         readonly expertInnerSize?: number | undefined;
         readonly steps?: number | undefined;
+        readonly checkSteps?: number | undefined;
       }
     | undefined;
 }
@@ -110,6 +111,10 @@ function checkCounts(read: Readings, refuse: Refuse): void {
   }
   if (carry?.steps !== undefined && steps !== undefined && carry.steps > steps) {
     refuse(['carry', 'steps'], 'too many', 'steps', `${carry.steps} of ${steps}`, `use ${steps} or fewer`);
+  }
+  if (carry?.checkSteps !== undefined && carry.steps !== undefined && carry.checkSteps > carry.steps) {
+    const found = `${carry.checkSteps} of ${carry.steps} that are carried`;
+    refuse(['carry', 'checkSteps'], 'too many', 'steps', found, `use ${carry.steps} or fewer`);
   }
 }
 

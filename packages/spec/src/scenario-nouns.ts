@@ -123,6 +123,8 @@ export interface Scenario {
     readonly workers: number;
     /** How many of the last steps are carried. */
     readonly steps: number;
+    /** How many of the last steps are compared with the single-process reference. */
+    readonly checkSteps: number;
     /** Rows in the wire formats of `dispatch`, or in FP32, which leaves only the order of sums to differ. */
     readonly rows: 'fp32' | 'wire';
     readonly transport: 'inline' | 'thread' | 'redis';

@@ -90,6 +90,13 @@ export const carryFields = {
     .describe("scaled inner size of the experts; 64, or the model's own where that is smaller"),
   workers: count(256).default(2),
   steps: count(1_000_000).default(1).describe('how many of the last steps are carried'),
+  checkSteps: z
+    .int()
+    .min(0)
+    .optional()
+    .describe(
+      'how many of the last steps are compared with the reference, which one process computes; all that are carried',
+    ),
   rows: z.enum(['fp32', 'wire']).default('fp32'),
   transport: z.enum(['inline', 'thread', 'redis']).default('thread'),
 };

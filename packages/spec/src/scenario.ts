@@ -174,9 +174,10 @@ function completeCarry(
   const {
     tokensPerRank: carried = Math.min(tokensPerRank, CARRIED_TOKENS),
     expertInnerSize = Math.min(Math.ceil(modelInnerSize / 8) * 8, CARRIED_INNER_SIZE),
+    checkSteps = carry.steps as number,
     ...rest
   } = carry;
-  return { tokensPerRank: carried, expertInnerSize, ...(rest as Required<typeof rest>) };
+  return { tokensPerRank: carried, expertInnerSize, checkSteps, ...(rest as Required<typeof rest>) };
 }
 
 function nameOf(file: string): string {

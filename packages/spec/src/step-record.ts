@@ -81,9 +81,9 @@ export interface StepRecord {
   } | null;
   readonly carried: {
     readonly tokens: number;
-    /** Largest |result - reference| and that over the largest |reference|. */
-    readonly maxAbsError: number;
-    readonly maxRelError: number;
+    /** Largest |result - reference| and that over the largest |reference|; null where they were not compared. */
+    readonly maxAbsError: number | null;
+    readonly maxRelError: number | null;
     /** Bytes counted where rows arrived; equal to the carried plan's. */
     readonly receivedBytes: number;
     /** Hash of the bits of the result, the same whatever carried it. */

@@ -27,8 +27,9 @@ export interface CarryOptions {
 
 export interface CarryResult {
   readonly tokens: number;
-  readonly maxAbsError: number;
-  readonly maxRelError: number;
+  /** Null where the result was not compared. */
+  readonly maxAbsError: number | null;
+  readonly maxRelError: number | null;
   readonly receivedBytes: number;
   /** Hash of the bits of the result, tokens in rank order. */
   readonly outputHash: string;
@@ -59,12 +60,33 @@ export class CarrySession {
   }
 
   /**
-   * Moves and computes one layer. Throws TransportError when a shard fails, and an `invariant:` error when the
-   * bytes that arrived are not the plan's or the result is not the reference's.
+   * Moves and computes one layer, and compares the result with the reference when `check` says so: that takes this
+   * thread as long as all shards together. Throws TransportError when a shard fails, and an `invariant:` error when
+   * the bytes that arrived are not the plan's or the result is not the reference's.
    */
-  async carry(plan: DispatchPlan, step: number, layer: number): Promise<CarryResult> {
+  async carry(plan: DispatchPlan, step: number, layer: number, check = true): Promise<CarryResult> {
     const moving = this.move(plan, this.layOut(plan, step, layer));
     moving.catch(() => {});
+    const errors = check
+      ? await this.compare(plan, step, layer, moving)
+      : { maxAbsError: null, maxRelError: null };
+    const carried = await moving;
+    let hash = 0x811c9dc5;
+    for (let rank = 0; rank < plan.rankCount; rank++) hash = hashBits(hash, carried.output(rank));
+    return {
+      ...{ tokens: plan.routing.tokenOffsets[plan.rankCount], ...errors },
+      ...{ receivedBytes: carried.receivedBytes, outputHash: (hash >>> 0).toString(16).padStart(8, '0') },
+    };
+  }
+
+  /** Computes the reference of a layer that is on its way, and how far the result is from it. */
+  private async compare(
+    plan: DispatchPlan,
+    step: number,
+    layer: number,
+    moving: Promise<CarriedLayer>,
+  ): Promise<Pick<CarryResult, 'maxAbsError' | 'maxRelError'>> {
+    const { model, dispatchFormat, combineFormat } = this.options;
     // Shards load their weights meanwhile; this thread would only wait for them.
     this.reference ??= createReference(
       this.options.model,
@@ -72,8 +94,26 @@ export class CarrySession {
     );
     const expected = await this.reference.layer(plan.routing, step, layer);
     const carried = await moving;
-    const { receivedBytes } = carried;
-    return { ...this.compare(plan, step, layer, carried, expected), receivedBytes };
+    let maxAbsError = 0;
+    let largest = 0;
+    for (let rank = 0; rank < plan.rankCount; rank++) {
+      const got = carried.output(rank);
+      const base = plan.routing.tokenOffsets[rank] * model.hiddenSize;
+      for (let i = 0; i < got.length; i++) {
+        const error = Math.abs(got[i] - expected[base + i]);
+        // A NaN anywhere must fail, not vanish in a comparison.
+        if (!(error <= maxAbsError)) maxAbsError = error;
+        largest = Math.max(largest, Math.abs(expected[base + i]));
+      }
+    }
+    const maxRelError = largest === 0 ? maxAbsError : maxAbsError / largest;
+    const tolerance = Math.max(errorTolerance[dispatchFormat], errorTolerance[combineFormat]);
+    if (!(maxRelError <= tolerance)) {
+      throw new Error(
+        `invariant: layer ${layer} of step ${step} differs from the single-process reference by ${maxRelError} of its largest value; ${tolerance} is allowed`,
+      );
+    }
+    return { maxAbsError, maxRelError };
   }
 
   /**
@@ -170,43 +210,6 @@ export class CarrySession {
     ).bytes;
     const perRow = 2 * spec.model.expertWidth * 4;
     return Math.min(2 ** 32, least + spec.slotCounts.length * received * perRow + received * perRow);
-  }
-
-  private compare(
-    plan: DispatchPlan,
-    step: number,
-    layer: number,
-    carried: CarriedLayer,
-    expected: Float32Array,
-  ) {
-    const { model, dispatchFormat, combineFormat } = this.options;
-    let maxAbsError = 0;
-    let largest = 0;
-    let hash = 0x811c9dc5;
-    for (let rank = 0; rank < plan.rankCount; rank++) {
-      const got = carried.output(rank);
-      hash = hashBits(hash, got);
-      const base = plan.routing.tokenOffsets[rank] * model.hiddenSize;
-      for (let i = 0; i < got.length; i++) {
-        const error = Math.abs(got[i] - expected[base + i]);
-        // A NaN anywhere must fail, not vanish in a comparison.
-        if (!(error <= maxAbsError)) maxAbsError = error;
-        largest = Math.max(largest, Math.abs(expected[base + i]));
-      }
-    }
-    const maxRelError = largest === 0 ? maxAbsError : maxAbsError / largest;
-    const tolerance = Math.max(errorTolerance[dispatchFormat], errorTolerance[combineFormat]);
-    if (!(maxRelError <= tolerance)) {
-      throw new Error(
-        `invariant: layer ${layer} of step ${step} differs from the single-process reference by ${maxRelError} of its largest value; ${tolerance} is allowed`,
-      );
-    }
-    return {
-      tokens: plan.routing.tokenOffsets[plan.rankCount],
-      maxAbsError,
-      maxRelError,
-      outputHash: (hash >>> 0).toString(16).padStart(8, '0'),
-    };
   }
 }
 
