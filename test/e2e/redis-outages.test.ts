@@ -234,6 +234,9 @@ describe.skipIf(redisBinary === null)('a coordinator', () => {
     // As if it had been killed in the middle of a line.
     writeFileSync(join(dir, 'records.jsonl'), `${kept}{"step":9,"lay`);
     expect(epsim(args).stderr).toMatch(/a run is already there/);
+    const other = epsim([...args, '--set', 'carry.expertInnerSize=8', '--resume']);
+    expect(other.status).toBe(2);
+    expect(other.stderr).toMatch(/scenario.resolved.yaml: not this scenario; resume with the same/);
     const second = await finished(startEpsim([...args, '--resume']));
     expect(second).toMatchObject({ exit: 0, stderr: '' });
     expectSameRun(dir, inline);

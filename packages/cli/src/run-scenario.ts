@@ -9,14 +9,7 @@ import { setImmediate as eventLoopTurn } from 'node:timers/promises';
 import { Simulation } from '@epsim/engine';
 import { activeParamCount, paramCount } from '@epsim/model';
 import { charts, drawCharts, reportHtml } from '@epsim/report';
-import {
-  perfettoTrace,
-  RunFolder,
-  runFiles,
-  type Summary,
-  summarize,
-  type WhenFolderExists,
-} from '@epsim/results';
+import { perfettoTrace, RunFolder, type Summary, summarize, type WhenFolderExists } from '@epsim/results';
 import { resolvedYaml, type Scenario, type StepRecord } from '@epsim/spec';
 import { type Carrying, type CarryRequest, openCarrying, resumedCarrying } from './carrying.js';
 import { causeOfStop, Interrupted, Stopped } from './failure.js';
@@ -82,7 +75,7 @@ async function runInto(
     timed: request.timed,
     ...(carry ? { carry } : {}),
   });
-  writeFileSync(join(folder.dir, runFiles.scenario), resolvedYaml(scenario));
+  folder.writeScenario(resolvedYaml(scenario));
   const records: StepRecord[] = [];
   const progress = terminal.progress(scenario.steps * scenario.layers, 'layers');
   try {

@@ -99,6 +99,18 @@ export class RunFolder {
     return readRun(dir);
   }
 
+  /** Writes the resolved scenario. Throws RunFolderError `damaged` when the kept records are those of another one. */
+  writeScenario(yaml: string): void {
+    const path = join(this.dir, runFiles.scenario);
+    if (this.#keptLines.length > 0 && existsSync(path) && readFileSync(path, 'utf8') !== yaml) {
+      throw new RunFolderError(
+        'damaged',
+        `${path}: not this scenario; resume with the same scenario, seed and version, or name another folder`,
+      );
+    }
+    writeFileSync(path, yaml);
+  }
+
   /**
    * Appends one line to `records.jsonl` before it returns. A resumed run comes past the kept records first, which
    * stay as they are. Throws RunFolderError `damaged` when it does not: then it is not the same run.
