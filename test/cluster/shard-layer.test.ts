@@ -1,7 +1,8 @@
 import { getEventListeners } from 'node:events';
-import { type ShardJobData, ShardLayer, ShardWorker } from '@epsim/cluster';
+import { ShardLayer, ShardWorker } from '@epsim/cluster';
 import { inboxKey, Mail, RunMovedOn } from '@epsim/transport/redis';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { shardJob } from '../support/cluster.js';
 import { redisBinary, startRedis, type TestRedis } from '../support/redis.js';
 
 describe.skipIf(redisBinary === null)('a shard whose layer goes wrong', () => {
@@ -18,7 +19,7 @@ describe.skipIf(redisBinary === null)('a shard whose layer goes wrong', () => {
     const mail = new Mail(redis.admin, options, 3);
     mail.open(0, [new Uint8Array(8)]);
     await mail.settled();
-    const job: ShardJobData = { ...options, version: '1', sharing: 0, shard: 0, bounds: [0, 1] };
+    const job = shardJob(options);
     const layer = new ShardLayer(job, 3, redis.admin, async () => [], checkLock);
     const carried = layer.carry(null as never, [], 1, () => {});
     await carried.catch((thrown) => expect(thrown).toBeInstanceOf(RunMovedOn));
@@ -41,15 +42,7 @@ describe.skipIf(redisBinary === null)('a shard whose layer goes wrong', () => {
 test('a lane that serves many runs keeps nothing of those that are over', async () => {
   const leave = new AbortController();
   const worker = new ShardWorker({ url: 'redis://127.0.0.1:1', version: '1', threads: 1, name: 'w' });
-  const job = {
-    version: '1',
-    run: 'r',
-    sharing: 0,
-    shard: 0,
-    bounds: [0, 1],
-    expireMs: 1000,
-    patienceMs: 100,
-  };
+  const job = shardJob({ patienceMs: 100 });
   const hold = { leave: leave.signal, lock: { key: 'k', token: 't' }, doing: () => {} };
   await expect(worker.handle(job, hold)).rejects.toThrow(/Redis cannot be used/);
   await worker.close();

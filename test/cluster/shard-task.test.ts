@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { Packr, Unpackr } from 'msgpackr';
 import { expect, test } from 'vitest';
 import { planOf, sessionOf } from '../support/carried.js';
+import { shardJob } from '../support/cluster.js';
 
 const shape = { rankCount: 4, expertCount: 8, topK: 2, tokensPerRank: 5, seed: 3 };
 
@@ -80,15 +81,7 @@ test('a job that is no job, or of another version, is refused before anything is
   // BullMQ knows by this name that trying again is in vain.
   const name = 'UnrecoverableError';
   await expect(worker.handle({ code: 'rm -rf' }, nothing)).rejects.toMatchObject({ name });
-  const job = {
-    version: '2',
-    run: 'r',
-    sharing: 0,
-    shard: 0,
-    bounds: [0, 1],
-    expireMs: 1000,
-    patienceMs: 1000,
-  };
+  const job = shardJob({ version: '2' });
   const message = expect.stringMatching(/versions do not mix/);
   await expect(worker.handle(job, nothing)).rejects.toMatchObject({ name, message });
 });

@@ -75,6 +75,11 @@ describe('a summary', () => {
     expect(carried).toMatchObject({ transport: 'thread', workers: 2, tokens: 4, checked: true });
   });
 
+  test('fields stand in the order of the schema, so that a summary that was read has the bytes of the one written', () => {
+    const summary = summarize(sampleScenario(), [sampleRecord([2, 2, 2, 2], [4, 4])], extra);
+    expect(JSON.stringify(summarySchema.parse(summary))).toBe(JSON.stringify(summary));
+  });
+
   test('what was carried is checked only where all of it was compared with the reference', () => {
     const record = sampleRecord([2, 2, 2, 2], [4, 4]);
     const uncompared = { ...record.carried!, maxAbsError: null, maxRelError: null };

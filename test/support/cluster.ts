@@ -1,6 +1,6 @@
 /** A coordinator inside the test, whose workers are real processes; and a watch on what Redis is asked by whom. */
 import { connect } from 'node:net';
-import { coordinate, shardsFor } from '@epsim/cluster';
+import { coordinate, type ShardJobData, shardsFor } from '@epsim/cluster';
 import type { CarryResult } from '@epsim/engine';
 import { planOf, sessionOf } from './carried.js';
 import type { TestRedis } from './redis.js';
@@ -10,6 +10,12 @@ export const version = '0.1.0';
 export const shape = { rankCount: 8, expertCount: 32, topK: 4, tokensPerRank: 24, seed: 5 };
 const model = { hiddenSize: 256, expertWidth: 128, innerSize: 256, sharedInnerSize: 64 };
 const layer = { shape, model, format: 'bf16' } as const;
+
+/** The job of the only shard of a run. */
+export function shardJob(changes: Partial<ShardJobData> = {}): ShardJobData {
+  const place = { run: 'r', sharing: 0, shard: 0, bounds: [0, 1] };
+  return { version: '1', ...place, expireMs: 1000, patienceMs: 1000, ...changes };
+}
 
 export interface CarryOver {
   readonly layers: number;

@@ -64,12 +64,6 @@ export const summarySchema = z.strictObject({
     maxVioFloor: z
       .number()
       .describe('MaxVio that perfectly balanced random routing of the same tokens would show'),
-    stepsToFloor: z
-      .int()
-      .nullable()
-      .describe(
-        'first step, from 0, whose MaxVio, mean over layers, is within 1.5 x of the floor; null when none is',
-      ),
     starvedExperts: z.number().describe('experts without a token, mean over layers and steps'),
     neverChosen: z.int().describe('pairs of layer and expert without a token in the whole run'),
     lastStep: z
@@ -78,6 +72,12 @@ export const summarySchema = z.strictObject({
     worst: z
       .strictObject({ ...instant, maxVio: z.number(), maxOverMean: z.number(), tokens: z.number() })
       .describe('the layer of the step with the largest MaxVio, and its busiest expert'),
+    stepsToFloor: z
+      .int()
+      .nullable()
+      .describe(
+        'first step, from 0, whose MaxVio, mean over layers, is within 1.5 x of the floor; null when none is',
+      ),
   }),
   ranks: z.strictObject({
     count: z.int().describe('ranks of the expert-parallel group'),
